@@ -91,11 +91,25 @@ py::tuple diff_to_python(const Differences& differences) {
     return py::make_tuple(changes, items, differences.left_out);
 }
 
+bool& ignored(compare::Options& options, const std::string& word) {
+    if (word == "metadata") return options.ignores_metadata;
+    if (word == "docs") return options.ignores_docs;
+    if (word == "names") return options.ignores_names;
+    throw py::value_error("ignore takes metadata, docs and names, not " + word);
+}
+
+// `ignore`: a word, or several.
 std::unique_ptr<compare::ModelDifference> compare_models(const DocumentPtr& a, const DocumentPtr& b,
-                                                         unsigned threads) {
+                                                         unsigned threads, double atol, double rtol,
+                                                         const py::object& ignore, bool cast) {
+    if (!(atol >= 0 && rtol >= 0)) throw py::value_error("atol and rtol must be at least 0");
+    compare::Options options{.absolute = atol, .relative = rtol, .casts = cast};
+    const bool is_word = py::isinstance<py::str>(ignore);
+    const py::object words = is_word ? py::object(py::make_tuple(ignore)) : ignore;
+    for (const py::handle word : words) ignored(options, to_printable(py::str(word))) = true;
     std::unique_ptr<compare::ModelDifference> made;
     work_and_tell(threads, py::none(),
-                  [&](auto&) { made = std::make_unique<compare::ModelDifference>(a, b); });
+                  [&](auto&) { made = std::make_unique<compare::ModelDifference>(a, b, options); });
     return made;
 }
 
@@ -143,7 +157,8 @@ Returns:
 They are the ends of the lists, and as many as possible between them. There, a key that occurs twice
 in a list has no partner.)");
     module.def("compare_models", guarded(compare_models), py::arg("a"), py::arg("b"),
-               py::arg("threads"), "Walk over two models and note what differs.");
+               py::arg("threads"), py::arg("atol"), py::arg("rtol"), py::arg("ignore"),
+               py::arg("cast"), "Walk over two models and note what differs; see `onnxmap.diff`.");
 }
 
 }  // namespace onnxmap::bindings

@@ -6,7 +6,7 @@
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/data_value.hpp"
-#include "model/weights.hpp"
+#include "model/edit_tensor.hpp"
 
 namespace onnxmap::bindings {
 

@@ -15,12 +15,12 @@
 #include "bindings/option_names.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/save_callbacks.hpp"
+#include "model/view_keys.hpp"
 #include "save/append_bytes.hpp"
 #include "save/check_loaded.hpp"
 #include "save/external_use.hpp"
 #include "save/save_models.hpp"
 #include "save/tensor_roles.hpp"
-#include "save/view_metadata.hpp"
 
 namespace onnxmap::bindings {
 
@@ -223,7 +223,7 @@ Args:
     model: the model.
     location: the path of a new file for values that no file has, without its first slash.
     least_nbytes: smaller values stay in the model.)");
-    module.attr("VIEW_KEYS") = save::kViewKeys;
+    module.attr("VIEW_KEYS") = model::kViewKeys;
     module.def("save_models", save_models, py::arg("models"), py::arg("options"), py::arg("hooks"),
                py::arg("copies") = py::none(), py::arg("is_message") = false,
                py::arg("take") = py::none(),

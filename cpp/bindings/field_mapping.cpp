@@ -14,7 +14,7 @@
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/attribute.hpp"
-#include "model/mapping_fields.hpp"
+#include "model/entry_rules.hpp"
 
 namespace onnxmap::bindings {
 

@@ -1,7 +1,7 @@
 // Python classes whose objects hold their C++ value in place. Programs make millions of messages,
 // and read a field or two of each. pybind11 allocates each value apart, notes each object in a
-// table, and finds the class and the overload at each call. A loop over nodes takes about twice as
-// long that way.
+// table, and finds the class and the overload at each call. A loop over nodes takes more than twice
+// as long that way.
 //
 // The methods of a native class are functions of pybind11. Its properties are descriptors of
 // CPython, and what a loop does at each step is a slot. Python cannot make, copy or pickle an

@@ -11,7 +11,7 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/tensor_access.hpp"
 #include "kernels/kernel_set.hpp"
-#include "model/weights.hpp"
+#include "model/edit_tensor.hpp"
 
 namespace onnxmap::bindings {
 

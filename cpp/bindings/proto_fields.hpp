@@ -13,7 +13,7 @@
 #include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/mapping_fields.hpp"
+#include "model/entry_rules.hpp"
 
 namespace onnxmap::bindings {
 

@@ -11,6 +11,19 @@
 
 namespace onnxmap::compare {
 
+/// What is no difference, besides what never is one: see model_difference.hpp.
+struct Options {
+    // Two numbers are the same if |a - b| <= absolute + relative * |b|, as for NumPy's isclose.
+    double absolute = 0;
+    double relative = 0;
+    bool ignores_metadata = false;  // metadata_props, and who made the model
+    bool ignores_docs = false;      // doc_string
+    bool ignores_names = false;     // of nodes and graphs
+    bool casts = false;             // between floating-point types: values are compared
+
+    [[nodiscard]] bool is_exact() const noexcept { return absolute == 0 && relative == 0; }
+};
+
 enum class Kind : std::uint8_t { added, removed, moved, changed };
 
 /// The parts of a model that are reported separately.

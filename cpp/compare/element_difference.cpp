@@ -142,9 +142,19 @@ double relative_of(const Element& element, typename Element::Distance distance,
     return std::isinf(magnitude) ? kInfinity : static_cast<double>(distance) / magnitude;
 }
 
+// Whether two numbers, neither of them NaN, are as close as the options ask.
 template <class Element>
-ElementDifference compare_as(const Element& element, const std::uint8_t* a, const std::uint8_t* b,
-                             std::uint64_t begin, std::uint64_t count) {
+bool is_close(const Element& element, const Options& options, typename Element::Distance distance,
+              const std::uint8_t* b) noexcept {
+    if (distance == 0) return true;
+    const double magnitude = element.magnitude(b);
+    return std::isfinite(magnitude) &&
+           static_cast<double>(distance) <= options.absolute + options.relative * magnitude;
+}
+
+template <class Element>
+ElementDifference compare_as(const Element& element, const Options& options, const std::uint8_t* a,
+                             const std::uint8_t* b, std::uint64_t begin, std::uint64_t count) {
     constexpr std::uint32_t size = Element::kSize;
     ElementDifference found;
     found.count = count;
@@ -153,6 +163,7 @@ ElementDifference compare_as(const Element& element, const std::uint8_t* a, cons
     std::uint64_t at = 0;
     std::uint64_t relative_at = 0;
     bool measured = false;
+    const bool exact = options.is_exact();
     for (std::uint64_t block = 0; block < count; block += kBlock) {
         const std::uint64_t end = std::min(count, block + kBlock);
         if (std::memcmp(a + block * size, b + block * size, (end - block) * size) == 0) continue;
@@ -160,14 +171,17 @@ ElementDifference compare_as(const Element& element, const std::uint8_t* a, cons
             const std::uint8_t* const in_a = a + i * size;
             const std::uint8_t* const in_b = b + i * size;
             if (std::memcmp(in_a, in_b, size) == 0) continue;
-            ++found.changed;
             const bool nan_a = element.is_nan(in_a);
             const bool nan_b = element.is_nan(in_b);
             if (nan_a || nan_b) {
+                if (nan_a && nan_b && !exact) continue;
+                ++found.changed;
                 if (nan_a != nan_b) ++found.nan_changed;
                 continue;
             }
             const auto distance = element.distance(in_a, in_b);
+            if (!exact && is_close(element, options, distance, in_b)) continue;
+            ++found.changed;
             if (!measured || distance > most) {
                 most = distance;
                 at = begin + i;
@@ -204,8 +218,9 @@ void merge(ElementDifference& into, const ElementDifference& found) {
     merge_largest(into.relative, found.relative);
 }
 
-ElementComparison::ElementComparison(const onnx::DataTypeInfo& type, std::uint64_t count)
-    : type_(type) {
+ElementComparison::ElementComparison(const onnx::DataTypeInfo& type, std::uint64_t count,
+                                     const Options& options)
+    : type_(type), options_(options) {
     const std::uint64_t codes = std::uint64_t{1} << std::min<std::uint32_t>(type.bits, 17);
     // A table that has more entries than the tensor has elements would take longer than it saves.
     if (!type.format.is_float() || type.bits > 16 || count < codes) return;
@@ -217,7 +232,9 @@ ElementComparison::ElementComparison(const onnx::DataTypeInfo& type, std::uint64
 
 ElementDifference ElementComparison::compare(const std::uint8_t* a, const std::uint8_t* b,
                                              std::uint64_t begin, std::uint64_t count) const {
-    const auto as = [&](const auto& element) { return compare_as(element, a, b, begin, count); };
+    const auto as = [&](const auto& element) {
+        return compare_as(element, options_, a, b, begin, count);
+    };
     switch (type_.type) {
         case DataType::BOOL: return as(Booleans{});
         case DataType::INT2:

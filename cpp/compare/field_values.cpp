@@ -45,6 +45,17 @@ bool has_bytes(const wire::Field& value) noexcept {
            value.type == wire::WireType::start_group;
 }
 
+bool is_domain(const wire::FieldRow& row) noexcept {
+    return &row == &field<"NodeProto.domain"> || &row == &field<"FunctionProto.domain"> ||
+           &row == &field<"OperatorSetIdProto.domain">;
+}
+
+// Absent, empty and `ai.onnx` mean the same (IR.md, "Operator Sets").
+std::string_view domain_of(const Message& message, const wire::FieldRow& row) {
+    const std::string_view domain = message.text(row);
+    return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
 std::vector<wire::Field> unknown_fields(const Message& message) {
     std::vector<wire::Field> fields;
     message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
@@ -233,8 +244,12 @@ bool is_identical(const DocumentMessage& a, const DocumentMessage& b, std::uint3
 bool same_single(const DocumentMessage& a, const DocumentMessage& b, const wire::FieldRow& row) {
     const auto in_a = a.message.find(row);
     const auto in_b = b.message.find(row);
-    if (!in_a || !in_b) return in_a.has_value() == in_b.has_value();
-    return same_value(a, b, row, *in_a, *in_b);
+    if (!in_a && !in_b) return true;
+    if (is_domain(row)) return domain_of(a.message, row) == domain_of(b.message, row);
+    if (in_a && in_b) return same_value(a, b, row, *in_a, *in_b);
+    const wire::Field& present = in_a ? *in_a : *in_b;
+    const bool is_default = row.is_text() ? present.bytes.empty() : present.value == 0;
+    return row.oneof.empty() && is_default;
 }
 
 bool same_list(const DocumentMessage& a, const DocumentMessage& b, const wire::FieldRow& row) {
@@ -309,12 +324,14 @@ std::string key_of(const wire::FieldRow& list, const Message& element) {
         const auto values = element.child(field<"SparseTensorProto.values">);
         return values ? std::string(values->text(field<"TensorProto.name">)) : std::string();
     }
-    std::string key(element.text(*find_keyed(list)->key));
+    const wire::FieldRow& named = *find_keyed(list)->key;
+    if (is_domain(named)) return std::string(domain_of(element, named));
+    std::string key(element.text(named));
     if (&list == &field<"ModelProto.functions">) {
-        for (const auto* row : {&field<"FunctionProto.domain">, &field<"FunctionProto.overload">}) {
-            key += '\0';
-            key += element.text(*row);
-        }
+        key += '\0';
+        key += domain_of(element, field<"FunctionProto.domain">);
+        key += '\0';
+        key += element.text(field<"FunctionProto.overload">);
     }
     return key;
 }

@@ -51,8 +51,8 @@ class Elements {
 [[nodiscard]] bool is_identical(const DocumentMessage& a, const DocumentMessage& b,
                                 std::uint32_t depth_left);
 
-/// Whether a singular field that is no message has the same value in both messages, or is absent in
-/// both.
+/// Whether a singular field that is no message has the same value in both messages. An absent field
+/// has its default, but for a member of a oneof. The names of ONNX's own domain are the same.
 [[nodiscard]] bool same_single(const DocumentMessage& a, const DocumentMessage& b,
                                const wire::FieldRow& row);
 

@@ -5,9 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "compare/storage_elements.hpp"
 #include "model/message_walk.hpp"
-#include "model/name_table.hpp"
-#include "model/tensor.hpp"
 #include "onnx/schema.hpp"
 #include "os/parallel.hpp"
 
@@ -32,44 +31,6 @@ Section section_of(const wire::FieldRow& row) noexcept {
 
 bool is_table(const Message& message, const wire::MessageTable& table) noexcept {
     return &message.table() == &table;
-}
-
-// Of each tensor in segments, only the first TensorProto is compared: with all values. If the
-// segments have a fault, they are compared one by one.
-void drop_segments(const model::Document& document, Elements& tensors) {
-    const auto segment_of = [&](std::uint32_t i) {
-        return tensors.at(i).has(field<"TensorProto.segment">);
-    };
-    std::vector<bool> dropped(tensors.count());
-    for (std::uint32_t i = 0; i < tensors.count(); ++i) dropped[i] = segment_of(i);
-    if (std::ranges::find(dropped, true) == dropped.end()) return;
-    struct Group {
-        std::uint32_t first;
-        std::uint32_t count = 0;
-        std::uint32_t segments = 0;
-        bool whole = false;
-    };
-    model::NameTable names;
-    std::vector<Group> groups;
-    std::vector<std::uint32_t> group_of(tensors.count());
-    for (std::uint32_t i = 0; i < tensors.count(); ++i) {
-        const auto added = names.add(tensors.at(i).text(field<"TensorProto.name">));
-        if (added.is_new) groups.push_back({i});
-        group_of[i] = added.position;
-        ++groups[added.position].count;
-        if (dropped[i]) ++groups[added.position].segments;
-    }
-    for (std::uint32_t i = 0; i < groups.size(); ++i) {
-        Group& group = groups[i];
-        group.whole =
-            !names.name(i).empty() && group.segments == group.count &&
-            model::Tensor(document, tensors.at(group.first)).values_if_valid().has_value();
-    }
-    for (std::uint32_t i = 0; i < tensors.count(); ++i) {
-        const Group& group = groups[group_of[i]];
-        dropped[i] = group.whole && i != group.first;
-    }
-    tensors.drop(dropped);
 }
 
 }  // namespace
@@ -119,6 +80,7 @@ class ModelComparison::InItem {
     InItem(const InItem&) = delete;
     InItem& operator=(const InItem&) = delete;
 
+    [[nodiscard]] bool is_in(bool of_a) const noexcept { return (of_a ? a_ : b_) != nullptr; }
     [[nodiscard]] std::string name_in(bool of_a) const {
         const Message* const message = of_a ? a_ : b_;
         if (message == nullptr) return {};
@@ -141,8 +103,8 @@ class ModelComparison::InItem {
 void ModelComparison::make_item() {
     if (item_) return;
     Item item{.section = section_,
-              .in_a = in_a_ ? path_a_.substr(0, item_begin_a_) : std::string(),
-              .in_b = in_b_ ? path_b_.substr(0, item_begin_b_) : std::string(),
+              .in_a = in_item_->is_in(true) ? path_a_.substr(0, item_begin_a_) : std::string(),
+              .in_b = in_item_->is_in(false) ? path_b_.substr(0, item_begin_b_) : std::string(),
               .name = in_item_->name_in(true),
               .name_in_b = in_item_->name_in(false),
               .op_type = in_item_->op_type_in(true),
@@ -207,7 +169,23 @@ void ModelComparison::compare_messages(const Message& a, const Message& b) {
     ++depth_left_;
 }
 
+bool ModelComparison::is_ignored(const Row& row) const noexcept {
+    const Options& options = documents_.options;
+    const auto is_one_of = [&](std::initializer_list<const Row*> rows) {
+        return std::ranges::find(rows, &row) != rows.end();
+    };
+    if (options.ignores_docs && row.name == "doc_string") return true;
+    if (options.ignores_names && is_one_of({&field<"NodeProto.name">, &field<"GraphProto.name">})) {
+        return true;
+    }
+    return options.ignores_metadata &&
+           (row.name == "metadata_props" ||
+            is_one_of({&field<"ModelProto.producer_name">, &field<"ModelProto.producer_version">,
+                       &field<"ModelProto.domain">, &field<"ModelProto.model_version">}));
+}
+
 void ModelComparison::compare_field(const Row& row, const Message& a, const Message& b) {
+    if (is_ignored(row)) return;
     if (row.is_message()) {
         if (row.repeated()) {
             compare_lists(row, a, b);
@@ -252,10 +230,8 @@ void ModelComparison::compare_lists(const Row& row, const Message& a, const Mess
         compare_nodes(row, of_a, of_b);
         return;
     }
-    if (&row == &field<"GraphProto.initializer">) {
-        drop_segments(documents_.a, of_a);
-        drop_segments(documents_.b, of_b);
-    }
+    drop_what_is_storage(documents_.a, row, of_a);
+    drop_what_is_storage(documents_.b, row, of_b);
     Matching matching(of_a.count(), of_b.count());
     bool ordered = false;
     if (has_key(row)) {
@@ -278,7 +254,8 @@ void ModelComparison::compare_lists(const Row& row, const Message& a, const Mess
 }
 
 void ModelComparison::compare_nodes(const Row& row, const Elements& a, const Elements& b) {
-    const NodeMatching found = match_nodes(documents_.a, a, documents_.b, b, depth_left_);
+    const bool by_name = !documents_.options.ignores_names;
+    const NodeMatching found = match_nodes(documents_.a, a, documents_.b, b, depth_left_, by_name);
     compare_pairs(row, a, b, found.matching, true, &found);
 }
 

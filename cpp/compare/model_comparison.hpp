@@ -49,8 +49,8 @@ class ReadBytes {
     explicit ReadBytes(const model::Document& document) : document_(document) {}
     /// Throws Error `limit.overlap`.
     void add(const tensor::Payload& payload);
-    /// Adds the bytes of a tensor that is in segments. Throws the same.
-    void add_segments(const model::Tensor& tensor);
+    /// Adds the bytes of a tensor that is stored, or in segments. Throws the same.
+    void add(const model::Tensor& tensor);
     /// Throws Error `file.changed` if a file was changed before `now`.
     void check_again(source::Timestamp now) const;
 
@@ -116,10 +116,13 @@ class ModelComparison {
     void compare_tensors(const Message& a, const Message& b);
     void compare_tensor_fields(const Message& a, const Message& b);
     void compare_tensor_values(const Message& a, const Message& b);
+    // Whether the values of two types may be the same.
+    [[nodiscard]] bool can_compare(std::int32_t type_a, std::int32_t type_b) const;
     // A job without the bytes.
     [[nodiscard]] TensorJob job_of(const Message& a, const Message& b);
     void report_tensor(const TensorJob& job, TensorDifference difference);
 
+    [[nodiscard]] bool is_ignored(const Row& row) const noexcept;
     [[nodiscard]] bool opens_items(const Row& row) const noexcept;
     [[nodiscard]] Scope scope();
     void report_moved();

@@ -69,10 +69,11 @@ void ReadBytes::add(const tensor::Payload& payload) {
     model::check_overlap(document_, sources, nbytes_);
 }
 
-void ReadBytes::add_segments(const model::Tensor& tensor) {
-    if (!tensor.header().has_segment) return;
+void ReadBytes::add(const model::Tensor& tensor) {
     const auto values = tensor.values_if_valid();
-    if (!values || !values->in_pieces()) return;
+    if (!values) return;
+    if (const tensor::Payload* const stored = values->payload()) return add(*stored);
+    if (!values->in_pieces()) return;
     values->for_each_range([&](const auto& source, std::uint64_t offset, std::uint64_t nbytes) {
         add({source, offset, nbytes});
     });
@@ -150,7 +151,7 @@ void ModelComparison::compare_tensors(const Message& a, const Message& b) {
         difference.b = in_b;
     }
     const bool same_shape =
-        in_a.data_type == in_b.data_type &&
+        can_compare(in_a.data_type, in_b.data_type) &&
         same_list({documents_.a, a}, {documents_.b, b}, field<"TensorProto.dims">);
     if (same_shape) {
         compare_tensor_values(a, b);
@@ -165,7 +166,8 @@ void ModelComparison::compare_tensors(const Message& a, const Message& b) {
 void ModelComparison::compare_tensor_values(const Message& a, const Message& b) {
     const Tensor in_a(documents_.a, a);
     const Tensor in_b(documents_.b, b);
-    const auto bytes = stored_bytes(documents_, in_a, in_b);
+    const bool one_type = in_a.header().data_type == in_b.header().data_type;
+    const auto bytes = one_type ? stored_bytes(documents_, in_a, in_b) : std::nullopt;
     if (bytes) {
         if (is_same_place(bytes->a, bytes->b)) return;
         read_a_.add(bytes->a);
@@ -177,11 +179,20 @@ void ModelComparison::compare_tensor_values(const Message& a, const Message& b) 
         }
     }
     if (!bytes) {
-        read_a_.add_segments(in_a);
-        read_b_.add_segments(in_b);
+        read_a_.add(in_a);
+        read_b_.add(in_b);
     }
     ComparedValues compared = compare_values(documents_, in_a, in_b);
     if (!compared.same) finish(job_of(a, b), std::move(compared));
+}
+
+bool ModelComparison::can_compare(std::int32_t type_a, std::int32_t type_b) const {
+    if (type_a == type_b) return true;
+    const auto is_float = [](std::int32_t type) {
+        const onnx::DataTypeInfo* const known = onnx::find_data_type(type);
+        return known != nullptr && known->format.is_float();
+    };
+    return documents_.options.casts && is_float(type_a) && is_float(type_b);
 }
 
 TensorJob ModelComparison::job_of(const Message& a, const Message& b) {
@@ -224,12 +235,7 @@ void ModelComparison::report_unmatched_tensor(const Message& tensor, bool in_a) 
     found_.items[*item_].tensor = std::move(difference);
     const auto values = Tensor(in_a ? documents_.a : documents_.b, tensor).values_if_valid();
     if (!values) return;  // it has no partner under another name
-    ReadBytes& read = in_a ? read_a_ : read_b_;
-    if (const tensor::Payload* const stored = values->payload()) {
-        read.add(*stored);
-    } else {
-        read.add_segments(Tensor(in_a ? documents_.a : documents_.b, tensor));
-    }
+    (in_a ? read_a_ : read_b_).add(Tensor(in_a ? documents_.a : documents_.b, tensor));
     (in_a ? only_in_a_ : only_in_b_).push_back({tensor, *item_});
 }
 

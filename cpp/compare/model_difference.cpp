@@ -28,10 +28,10 @@ std::vector<onnx::Message> messages_of(const std::vector<UnmatchedTensor>& tenso
 
 }  // namespace
 
-ModelDifference::ModelDifference(DocumentPtr a, DocumentPtr b)
+ModelDifference::ModelDifference(DocumentPtr a, DocumentPtr b, const Options& options)
     : a_(std::move(a)),
       b_(std::move(b)),
-      documents_{*a_, *b_, a_->check_for_changes(), b_->check_for_changes()},
+      documents_{*a_, *b_, a_->check_for_changes(), b_->check_for_changes(), options},
       walk_(documents_, found_) {
     if (a_ == b_) return;
     guard_both(documents_, [&] { walk_.run(); });

@@ -3,7 +3,8 @@
 //
 // What is no difference: the order of initializers, of metadata and of other lists whose elements
 // have names, except nodes, inputs and outputs; and the form in which a tensor is stored: its
-// location, the entries of external_data, segments, and the field that has its values.
+// location, the entries of external_data, segments, the field that has its values, and the metadata
+// of a view; whether a field is absent or has its default; and the names of ONNX's own domain.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ class ModelDifference {
 
     /// Walks over both models. Throws Error `file.changed`, `limit.overlap`, FileError and
     /// os::Stopped.
-    ModelDifference(DocumentPtr a, DocumentPtr b);
+    ModelDifference(DocumentPtr a, DocumentPtr b, const Options& options = {});
 
     /// How many bytes of each model finish() compares.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }

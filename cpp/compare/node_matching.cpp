@@ -22,8 +22,8 @@ void append(std::string& key, std::uint64_t number) {
 // The key of a node, kept until the next call.
 class NodeKeys {
   public:
-    NodeKeys(const model::Document& document, const Elements& nodes)
-        : document_(document), nodes_(nodes) {}
+    NodeKeys(const model::Document& document, const Elements& nodes, bool has_names)
+        : document_(document), nodes_(nodes), has_names_(has_names) {}
 
     std::string_view name(std::uint32_t i) {
         key_ = Node(nodes_.at(i)).name();
@@ -48,7 +48,7 @@ class NodeKeys {
     std::string_view place(std::uint32_t i, std::uint32_t after) {
         key_.clear();
         const Node node(nodes_.at(i));
-        if (!node.name().empty()) return key_;
+        if (has_names_ && !node.name().empty()) return key_;
         append(key_, after);
         key_ += node.op_type();
         key_ += '\0';
@@ -59,6 +59,7 @@ class NodeKeys {
   private:
     const model::Document& document_;
     const Elements& nodes_;
+    bool has_names_;
     std::string key_;
 };
 
@@ -88,7 +89,7 @@ std::vector<std::uint32_t> anchors_b(const Matching& matching) {
 
 NodeMatching match_nodes(const model::Document& document_a, const Elements& a,
                          const model::Document& document_b, const Elements& b,
-                         std::uint32_t depth_left) {
+                         std::uint32_t depth_left, bool has_names) {
     NodeMatching found{Matching(a.count(), b.count())};
     Matching& matching = found.matching;
     const auto identical = [&](std::uint32_t i, std::uint32_t j) {
@@ -109,9 +110,10 @@ NodeMatching match_nodes(const model::Document& document_a, const Elements& a,
         matching.pair(a.count() - last, b.count() - last);
     }
 
-    NodeKeys in_a(document_a, a);
-    NodeKeys in_b(document_b, b);
+    NodeKeys in_a(document_a, a, has_names);
+    NodeKeys in_b(document_b, b, has_names);
     const auto by_name = [&](bool unique) {
+        if (!has_names) return;
         matching.pair_by([&](std::uint32_t i) { return in_a.name(i); },
                          [&](std::uint32_t j) { return in_b.name(j); }, unique);
     };

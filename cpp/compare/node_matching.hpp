@@ -16,9 +16,9 @@ struct NodeMatching {
 
 /// Matches the nodes at both ends that are identical, then nodes by unique names, by content, by
 /// their first output, by repeated names in order, and nodes without a name by their operator and
-/// the nodes around them.
+/// the nodes around them. Without `has_names`, no node counts as named.
 [[nodiscard]] NodeMatching match_nodes(const model::Document& document_a, const Elements& a,
                                        const model::Document& document_b, const Elements& b,
-                                       std::uint32_t depth_left);
+                                       std::uint32_t depth_left, bool has_names);
 
 }  // namespace onnxmap::compare

@@ -1,6 +1,7 @@
 #include "compare/tensor_values.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace onnxmap::compare {
 
 using model::Tensor;
+using onnx::DataType;
 using tensor::Conversion;
 using tensor::Values;
 
@@ -25,45 +27,77 @@ constexpr std::uint64_t kElementBytes = 128 << 10;
 // The same for sources that split a read into many.
 constexpr std::uint64_t kSplitElementBytes = 64 << 20;
 
-// The elements of a tensor as an array has them.
+// The type in which the elements of two tensors are compared.
+const onnx::DataTypeInfo& common_type(const Values& a, const Values& b) {
+    if (&a.type() == &b.type()) return a.type();
+    const onnx::DataTypeInfo& widest = onnx::data_type(DataType::DOUBLE);
+    const bool is_wide = &a.type() == &widest || &b.type() == &widest;
+    return is_wide ? widest : onnx::data_type(DataType::FLOAT);
+}
+
+// The elements of a tensor as an array of a type has them.
 class ArrayElements {
   public:
-    explicit ArrayElements(const Values& values) : values_(values) {
+    struct Buffers {
+        std::vector<std::uint8_t> read;
+        std::vector<double> widened;
+    };
+
+    ArrayElements(const Values& values, const onnx::DataTypeInfo& type)
+        : values_(values),
+          widens_(type.type == DataType::DOUBLE && values.type().type != DataType::DOUBLE),
+          conversion_(
+              *Conversion::find(values.type(), widens_ ? onnx::data_type(DataType::FLOAT) : type)) {
         if (values.payload() != nullptr) return;
-        decoded_.emplace(values.count() * values.type().itemsize());
-        values.read(Conversion::none(values.type()), decoded_->writable());
+        decoded_.emplace(values.count() * conversion_.to().itemsize());
+        values.read(conversion_, decoded_->writable());
     }
 
     [[nodiscard]] bool splits_reads() const noexcept {
         return !decoded_ && values_.payload()->source->splits_reads();
     }
 
-    const std::uint8_t* read(std::uint64_t begin, std::uint64_t count,
-                             std::vector<std::uint8_t>& buffer) const {
-        const std::uint64_t itemsize = values_.type().itemsize();
-        if (decoded_) return decoded_->data() + begin * itemsize;
-        buffer.resize(count * itemsize);
-        values_.read_part(begin, count, Conversion::none(values_.type()), buffer.data());
-        return buffer.data();
+    const std::uint8_t* read(std::uint64_t begin, std::uint64_t count, Buffers& buffers) const {
+        const std::uint8_t* const found = converted(begin, count, buffers.read);
+        if (!widens_) return found;
+        buffers.widened.resize(count);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            float value;
+            std::memcpy(&value, found + i * sizeof value, sizeof value);
+            buffers.widened[i] = static_cast<double>(value);
+        }
+        return reinterpret_cast<const std::uint8_t*>(buffers.widened.data());
     }
 
   private:
+    const std::uint8_t* converted(std::uint64_t begin, std::uint64_t count,
+                                  std::vector<std::uint8_t>& buffer) const {
+        const std::uint64_t itemsize = conversion_.to().itemsize();
+        if (decoded_) return decoded_->data() + begin * itemsize;
+        buffer.resize(count * itemsize);
+        values_.read_part(begin, count, conversion_, buffer.data());
+        return buffer.data();
+    }
+
     const Values& values_;
+    bool widens_;
+    Conversion conversion_;
     std::optional<source::OwnedBytes> decoded_;
 };
 
-ElementDifference compare_numbers(const Values& a, const Values& b) {
-    const ArrayElements in_a(a);
-    const ArrayElements in_b(b);
-    const ElementComparison comparison(a.type(), a.count());
+ElementDifference compare_numbers(const Values& a, const Values& b, const Options& options) {
+    const onnx::DataTypeInfo& type = common_type(a, b);
+    const ArrayElements in_a(a, type);
+    const ArrayElements in_b(b, type);
+    const ElementComparison comparison(type, a.count(), options);
     const bool splits = in_a.splits_reads() || in_b.splits_reads();
     const std::uint64_t grain =
-        (splits ? kSplitElementBytes : kElementBytes) / a.type().itemsize() / 8 * 8;
+        (splits ? kSplitElementBytes : kElementBytes) / type.itemsize() / 8 * 8;
     ElementDifference total;
     std::mutex mutex;
     os::for_each_range(a.count(), grain, [&](std::uint64_t begin, std::uint64_t end) {
-        std::vector<std::uint8_t> buffer_a;
-        std::vector<std::uint8_t> buffer_b;
+        ArrayElements::Buffers buffer_a;
+        ArrayElements::Buffers buffer_b;
         const ElementDifference found =
             comparison.compare(in_a.read(begin, end - begin, buffer_a),
                                in_b.read(begin, end - begin, buffer_b), begin, end - begin);
@@ -105,7 +139,9 @@ ComparedValues compare_valid(const TwoDocuments& documents, const Tensor& a, con
     const bool stored = in_a.payload() != nullptr && in_b.payload() != nullptr;
     const bool typed = in_a.payload() == nullptr && in_b.payload() == nullptr &&
                        !in_a.in_pieces() && !in_b.in_pieces();
-    if (stored && !is_text && !bytes_differ && equal_bytes(*in_a.payload(), *in_b.payload())) {
+    const bool one_type = &in_a.type() == &in_b.type();
+    if (stored && !is_text && one_type && !bytes_differ &&
+        equal_bytes(*in_a.payload(), *in_b.payload())) {
         return {};
     }
     if (typed && model::equal(documents.a, a.message(), documents.b, b.message())) return {};
@@ -114,7 +150,8 @@ ComparedValues compare_valid(const TwoDocuments& documents, const Tensor& a, con
     a.naming([&] { in_a.check_padding(); });
     b.naming([&] { in_b.check_padding(); });
     ComparedValues compared;
-    compared.elements = is_text ? compare_texts(in_a, in_b) : compare_numbers(in_a, in_b);
+    compared.elements =
+        is_text ? compare_texts(in_a, in_b) : compare_numbers(in_a, in_b, documents.options);
     compared.same = compared.elements->changed == 0;
     return compared;
 }

@@ -1,4 +1,5 @@
-// Compares the values of two tensors of one type and shape, in whatever form each is stored.
+// Compares the values of two tensors of one shape, in whatever form each is stored. They have one
+// type, or two floating-point types.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,13 @@
 
 namespace onnxmap::compare {
 
-/// Two documents, and when each was last checked for changes.
+/// Two documents, when each was last checked for changes, and how they are compared.
 struct TwoDocuments {
     const model::Document& a;
     const model::Document& b;
     source::Timestamp since_a;
     source::Timestamp since_b;
+    Options options = {};
 };
 
 struct ComparedValues {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "model/edit_tensor.hpp"
 #include "model/message_walk.hpp"
 #include "model/tensor.hpp"
-#include "model/weights.hpp"
 #include "onnx/schema.hpp"
 #include "source/owned_bytes.hpp"
 #include "tensor/payload.hpp"

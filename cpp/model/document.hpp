@@ -18,7 +18,7 @@
 #include "model/followed_uses.hpp"
 #include "model/list_names.hpp"
 #include "model/load_options.hpp"
-#include "model/saved_states.hpp"
+#include "model/saved_files.hpp"
 #include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
 #include "os/fork_safe_mutex.hpp"

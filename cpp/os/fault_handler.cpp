@@ -11,7 +11,7 @@
 #include "os/coarse_clock.hpp"
 #include "os/fault_signal.hpp"
 #include "os/fork_safe_mutex.hpp"
-#include "os/lost_range.hpp"
+#include "os/lost_pages.hpp"
 
 namespace onnxmap::os {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "os/lost_range.hpp"
+#include "os/lost_pages.hpp"
 #include "os/mapping.hpp"
 
 namespace onnxmap::os {

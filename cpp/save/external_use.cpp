@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "model/message_walk.hpp"
 #include "os/pooled_file.hpp"
-#include "save/view_metadata.hpp"
+#include "save/view_models.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::save {

@@ -11,7 +11,7 @@
 #include "save/model_files.hpp"
 #include "save/paths.hpp"
 #include "save/save_plan.hpp"
-#include "save/view_metadata.hpp"
+#include "save/view_models.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::save {

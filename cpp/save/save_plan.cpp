@@ -11,8 +11,9 @@
 #include "model/message_walk.hpp"
 #include "model/overlap_limit.hpp"
 #include "model/structure_pages.hpp"
+#include "model/view_keys.hpp"
 #include "save/tensor_edits.hpp"
-#include "save/view_metadata.hpp"
+#include "save/view_models.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::save {
@@ -229,7 +230,7 @@ FileContent SavePlan::parts_of(Model& model, const std::vector<std::string>& che
     const bool is_view =
         options_.external == PlanOptions::External::view && !model.referring.empty();
     if (document.is_model() && !keeps_metadata(model)) {
-        edits.replace_metadata(document.root(), kViewKeys,
+        edits.replace_metadata(document.root(), model::kViewKeys,
                                is_view ? view_metadata(document, model.planned.view_location)
                                        : TensorEdits::Metadata());
     }

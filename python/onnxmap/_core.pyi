@@ -63,8 +63,8 @@ __all__: list[str] = [
     "ValueInfo",
     "ValueList",
     "append_bytes",
-    "check_in_place",
     "check_data_location",
+    "check_in_place",
     "check_output",
     "check_rules",
     "compare_models",
@@ -2453,12 +2453,12 @@ def append_bytes(document: Document, path: bytes, bytes: bytes, sync: bool) -> N
     Append bytes to the file that a document was loaded from.
     """
 
+def check_data_location(folder: bytes, location: bytes) -> None: ...
 def check_in_place(document: Document) -> None:
     """
     Raise FileChangedError if the loaded file is no longer at its path, or has changed.
     """
 
-def check_data_location(folder: bytes, location: bytes) -> None: ...
 def check_output(path: bytes, replace_read_only: bool) -> None:
     """
     Raise what a save to a path raises because of the object that has the name now.
@@ -2475,10 +2475,16 @@ def check_rules(
     """
 
 def compare_models(
-    a: Document, b: Document, threads: typing.SupportsInt | typing.SupportsIndex
+    a: Document,
+    b: Document,
+    threads: typing.SupportsInt | typing.SupportsIndex,
+    atol: typing.SupportsFloat | typing.SupportsIndex,
+    rtol: typing.SupportsFloat | typing.SupportsIndex,
+    ignore: Any,
+    cast: bool,
 ) -> ModelDifference:
     """
-    Walk over two models and note what differs.
+    Walk over two models and note what differs; see `onnxmap.diff`.
     """
 
 def copy_into(target: ProtoView, message: Any) -> None:

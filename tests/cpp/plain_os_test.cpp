@@ -14,7 +14,7 @@
 #include "contain/opened_text.hpp"
 #include "contain/rooted_path.hpp"
 #include "os/file_system.hpp"
-#include "os/lost_range.hpp"
+#include "os/lost_pages.hpp"
 #include "os/processors.hpp"
 #include "source/mapped_pages.hpp"
 #include "source/page_cache.hpp"

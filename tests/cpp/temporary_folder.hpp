@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/bytes.hpp"
-#include "os/lost_range.hpp"
+#include "os/lost_pages.hpp"
 
 namespace onnxmap::test {
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from onnxmap._base.paths import Path
     from onnxmap._show.progress import ProgressArgument
 
+Ignored = Literal["metadata", "docs", "names"]
+
 # Before a bar appears, in seconds: most comparisons take less.
 _DELAY = 0.3
 
@@ -36,6 +38,10 @@ def diff(
     a: Model | Path,
     b: Model | Path,
     *,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    ignore: Ignored | Iterable[Ignored] = (),
+    cast: bool = False,
     threads: int | None = None,
     progress: ProgressArgument = False,
 ) -> ModelDiff:
@@ -48,7 +54,8 @@ def diff(
 
     What is no difference: the order of initializers, of metadata and of other entries that have
     names, except nodes, inputs and outputs; and how a tensor is stored: inline or external, in
-    which file, raw or in a typed field, in segments.
+    which file, raw or in a typed field, in segments, as a view; whether a field is absent or has
+    its default; and the names of ONNX's own domain: absent, empty and `ai.onnx`.
     Edits in memory count.
 
     A tensor with a fault, such as a missing file, raises nothing: it is a difference with an
@@ -57,6 +64,14 @@ def diff(
     Args:
         a: a Model, or the path of one, as for `load`.
         b: the model to compare it with.
+        atol: how far apart two numbers may be, as for `numpy.isclose`: they are the same if
+            `abs(a - b) <= atol + rtol * abs(b)`. With a tolerance, a NaN is the same as any other.
+        rtol: the same as a share of the number in `b`.
+        ignore: what is no difference: "metadata" (`metadata_props` anywhere, and the producer,
+            domain and version of the model), "docs" (doc strings), "names" (of nodes and graphs),
+            or several of them.
+        cast: compare the values of tensors of two floating-point types, as float32, or as float64
+            if one of them is. The types are no difference then.
         threads: how many threads compare; None for as many as help.
         progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`, which
             count the large tensors of one model.
@@ -66,7 +81,7 @@ def diff(
 
     Raises:
         TypeError: `a` or `b` is neither a Model nor a path.
-        ValueError: a model is closed.
+        ValueError: a model is closed; a tolerance is negative or NaN; `ignore` has another word.
         ParseError: a file is not a valid model.
         LimitError: tensors refer to the same bytes so often that comparing them all would take too
             long (`limit.overlap`).
@@ -80,9 +95,9 @@ def diff(
         >>> diff.tensors.changed[0].max_abs
         0.00048828125
     """
-    models = [each if isinstance(each, Model) else load(each) for each in (a, b)]
+    documents = [(each if isinstance(each, Model) else load(each))._open() for each in (a, b)]
     count = thread_count(threads)
-    found = _core.compare_models(models[0]._open(), models[1]._open(), count)
+    found = _core.compare_models(documents[0], documents[1], count, atol, rtol, ignore, cast)
     with Progress(progress, found.nbytes, "comparing", delay=_DELAY) as bar:
         changes, items, left_out = found.finish(count, bar.callback)
     return _report(changes, items, left_out)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._base.messages import message_name
+from onnxmap._base.any_message import message_name
 from onnxmap._base.options import Options
 from onnxmap._files.load import open_buffer
 from onnxmap._model import Model

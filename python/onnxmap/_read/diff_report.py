@@ -98,7 +98,8 @@ class NodeDiff(_ElementDiff):
 class TensorDiff(_Placed):
     """A tensor that differs: an initializer, or any other tensor that both models have.
 
-    The values of tensors of different types or shapes are not compared.
+    The values of tensors of different shapes are not compared, nor those of different types without
+    `cast`.
 
     Attributes:
         kind: "added", "removed", "renamed" (only the name differs) or "changed".
@@ -111,8 +112,8 @@ class TensorDiff(_Placed):
         dtype_b: the same for the second model.
         shape_a: its shape in the first model; None if the model lacks it.
         shape_b: the same for the second model.
-        changed: how many elements differ in their bits; texts as a whole. None if the values were
-            not compared.
+        changed: how many elements differ in their bits, or by more than the tolerance; texts as a
+            whole. None if the values were not compared.
         changed_share: `changed` as a share of all elements, from 0.0 to 1.0.
         nan_changed: how many of the changed elements are NaN in one model only. They have no
             distance.

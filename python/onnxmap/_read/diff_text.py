@@ -58,10 +58,14 @@ def _line(each: Any) -> str:
         return _change(each)
     if hasattr(each, "dtype_a"):
         return _tensor(each)
-    name = repr(escape(each.name)) if each.name else "without a name"
+    name = _quoted(each.name) if each.name else "without a name"
     operator = f"{escape(each.op_type)} " if hasattr(each, "op_type") else ""
     place = f"{escape(each.where_a or '')} -> {escape(each.where_b or '')}"
     return f"{operator}{name} at {place if each.moved else escape(each.where)}"
+
+
+def _quoted(name: str) -> str:
+    return f"'{escape(name)}'"
 
 
 def _change(change: Any) -> str:
@@ -93,15 +97,13 @@ def _value(value: object, is_type: bool = False) -> str:
 
 
 def _tensor(tensor: Any) -> str:
-    name = repr(escape(tensor.name)) if tensor.name else escape(tensor.where)
+    name = _quoted(tensor.name) if tensor.name else escape(tensor.where)
     if tensor.kind == "renamed":
-        return f"{name} -> {escape(tensor.name_b or '')!r} ({_type(tensor, 'b')})"
+        return f"{name} -> {_quoted(tensor.name_b or '')} ({_type(tensor, 'b')})"
     if tensor.kind in ("added", "removed"):
         return f"{name} ({_type(tensor, 'b' if tensor.kind == 'added' else 'a')})"
-    types = _type(tensor, "a"), _type(tensor, "b")
-    if types[0] != types[1]:
-        return f"{name} ({types[0]} -> {types[1]})"
-    told = [f"{name} ({types[0]})"]
+    types = list(dict.fromkeys((_type(tensor, "a"), _type(tensor, "b"))))
+    told = [f"{name} ({' -> '.join(types)})"]
     if tensor.error is not None:
         told.append(f"cannot be compared: {escape(tensor.error)}")
     if tensor.changed_share is not None:

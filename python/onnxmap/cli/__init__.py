@@ -15,7 +15,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import ExitStack, redirect_stderr
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import NoReturn
 
@@ -120,12 +120,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     codecs.register_error("onnxmap", _replaced)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="onnxmap")
-    with ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
+    # If standard error is closed, as by `2>&-`, print() would write to standard output instead.
+    nowhere = Path(os.devnull).open("w")  # noqa: SIM115 -- closed below
+    with warnings.catch_warnings(), nowhere, redirect_stderr(sys.stderr or nowhere):
         warnings.showwarning = _show_warning
-        if sys.stderr is None:  # as by `2>&-`: print() would write to standard output instead
-            nowhere = stack.enter_context(Path(os.devnull).open("w"))
-            stack.enter_context(redirect_stderr(nowhere))
         return _run(argv)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 import onnxmap
 from onnxmap.cli.arguments import flag
@@ -51,11 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(name: str, arguments: argparse.Namespace) -> onnxmap.CheckReport:
-    options = {
-        "strict": arguments.strict,
-        "select": _names(arguments.select),
-        "ignore": _names(arguments.ignore),
-    }
+    options: Any = {each: _names(getattr(arguments, each)) for each in ("select", "ignore")}
+    options["strict"] = arguments.strict
     checked = open_model_or_operators(name, arguments)
     with wrong_values():  # the names of rules
         if isinstance(checked, onnxmap.OperatorSet):

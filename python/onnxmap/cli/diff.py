@@ -13,7 +13,7 @@ import sys
 import onnxmap
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
+from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 
 SUMMARY = "show what differs between two models"
@@ -24,6 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="a model; - is standard input")
     parser.add_argument("b", metavar="B", help="the model to compare it with")
     flag(parser, "--json", "print an object with all differences")
+    for name in ("--atol", "--rtol"):
+        text = "numbers are the same if |a - b| <= ATOL + RTOL * |b|"
+        parser.add_argument(name, type=float, default=0.0, metavar="N", help=text)
+    text = "what is no difference: metadata, docs or names (of nodes); may be given several times"
+    words = ("metadata", "docs", "names")
+    parser.add_argument("--ignore", choices=words, action="append", default=[], help=text)
+    flag(parser, "--cast", "compare tensors of two floating-point types by value")
     add_opening_options(parser)
 
 
@@ -31,12 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap diff`."""
     if arguments.a == arguments.b == STANDARD_INPUT:
         raise UsageError("standard input can be only one of the models")
+    how = {name: getattr(arguments, name) for name in ("atol", "rtol", "ignore", "cast")}
     with (
         open_model(arguments.a, arguments) as a,
         open_model(arguments.b, arguments) as b,
         progress_bar("comparing") as bar,
+        wrong_values(),
     ):
-        found = onnxmap.diff(a, b, progress=bar)
+        found = onnxmap.diff(a, b, progress=bar, **how)
     if arguments.json:
         json.dump(found.to_dict(), sys.stdout)
         sys.stdout.write("\n")

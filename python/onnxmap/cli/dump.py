@@ -71,8 +71,7 @@ def _write_json(found: Found, longest: int) -> None:
     if found.is_message:
         found.value.write_json(sys.stdout.write, longest)
     else:
-        assert found.parent is not None
-        assert found.field is not None  # only a field has another value than a message
+        assert found.parent is not None and found.field is not None  # noqa: PT018 -- a field
         found.parent.write_json(sys.stdout.write, longest, found.field.name, found.index)
     sys.stdout.write("\n")
 

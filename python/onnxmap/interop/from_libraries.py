@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._base.messages import message_name
+from onnxmap._base.any_message import message_name
 from onnxmap._base.options import options_of
 from onnxmap._base.paths import is_url
 from onnxmap._files.load import loads
 from onnxmap._model import Model
 from onnxmap.errors import ExternalDataError, TensorError
-from onnxmap.interop.structures import (
+from onnxmap.interop.without_weights import (
     VALUE_FIELDS,
     Place,
     clear_values,
@@ -29,7 +29,7 @@ from onnxmap.interop.structures import (
 if TYPE_CHECKING:
     import onnx_ir
 
-    from onnxmap._base.messages import Message
+    from onnxmap._base.any_message import Message
 
 
 def from_proto(proto: Any, weights: Model | Iterable[Model] | None = None) -> Model:

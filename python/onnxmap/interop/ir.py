@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap import _core
-    from onnxmap.interop.structures import Tokens
+    from onnxmap.interop.without_weights import Tokens
 
 # While it is set, MappedTensors give a token instead of their values.
 _tokens: ContextVar[Tokens | None] = ContextVar("onnxmap.tokens", default=None)

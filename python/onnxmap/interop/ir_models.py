@@ -8,7 +8,7 @@ from onnxmap._base.enums import DataType
 from onnxmap._base.extras import extra
 from onnxmap.errors import TensorError
 from onnxmap.interop.ir import MappedTensor, giving, proto_of
-from onnxmap.interop.structures import Tokens, put_inline, structure_of
+from onnxmap.interop.without_weights import Tokens, put_inline, structure_of
 
 with extra("ir"):
     import onnx_ir
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxmap import _core
-    from onnxmap._base.messages import Message
+    from onnxmap._base.any_message import Message
 
 _NOT_MAPPED = (DataType.STRING, DataType.UNDEFINED)
 _TENSOR, _TENSORS = onnx_ir.AttributeType.TENSOR, onnx_ir.AttributeType.TENSORS

@@ -10,7 +10,7 @@ from onnxmap._base.extras import extra
 from onnxmap._core import tensor_path
 from onnxmap.interop.apply_changes import apply_differences
 from onnxmap.interop.protobuf import message_class
-from onnxmap.interop.structures import Tokens, is_large, put_inline, refer, structure_of
+from onnxmap.interop.without_weights import Tokens, is_large, put_inline, refer, structure_of
 
 with extra("onnx"):
     import onnx
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from onnxmap import _core
-    from onnxmap._base.messages import Message
+    from onnxmap._base.any_message import Message
 
 _DATA = "values"
 

@@ -8,10 +8,10 @@ from onnxmap import _core
 from onnxmap._write.options import MOST_FOR_PROTOBUF
 from onnxmap.errors import SaveError, TensorError
 from onnxmap.interop.protobuf import message_class
-from onnxmap.interop.structures import clear_values, is_large, place_of, refer, structure_of
+from onnxmap.interop.without_weights import clear_values, is_large, place_of, refer, structure_of
 
 if TYPE_CHECKING:
-    from onnxmap._base.messages import Message
+    from onnxmap._base.any_message import Message
 
 
 def to_proto(document: _core.Document, weights: str) -> Any:

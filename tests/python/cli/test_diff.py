@@ -15,6 +15,8 @@ from support.models.hard_names import EVIL_NAME
 from support.models.sample import external, write
 from support.processes.command_line import Ran, Run
 
+import onnxmap
+
 
 def model(path: Path, last: float = 3.0, axis: int = 1, name: str = "w") -> Path:
     node = helper.make_node("Softmax", ["w"], ["y"], name="soft", axis=axis)
@@ -103,3 +105,16 @@ class TestFailures:
         with a.open("rb") as file:
             ran = subprocess.run(command, stdin=file, capture_output=True, check=False)
         assert (ran.returncode, ran.stdout) == (0, b"no differences\n")
+
+
+def test_options(run: Run, tmp_path: Path) -> None:
+    paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    onnxmap.from_arrays({"w": np.ones(3, np.float32)}).save(paths[0])
+    onnxmap.from_arrays({"w": np.full(3, 1.25, np.float16)}).save(paths[1])
+    assert run("diff", *paths, "--cast", "--atol", "0.3").status == 0
+    ran = run("diff", *paths, "--cast", "--ignore", "names", "--ignore", "docs", "--json")
+    assert ran.status == 1
+    assert json.loads(ran.out)["tensors"][0]["max_abs"] == 0.25
+    text = run("diff", *paths, "--cast").out
+    assert "(FLOAT [3] -> FLOAT16 [3]), 3 of its elements changed" in text
+    assert run("diff", *paths, "--rtol", "-1").status == 2

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
@@ -88,7 +89,7 @@ def set_(path: str, value: object) -> Callable[[Any], object]:
         ("model_version", -5, None),
         ("doc_string", "text", None),
         ("graph.name", "other", "main"),
-        ("graph.doc_string", "", None),
+        ("graph.doc_string", "text", None),
     ],
 )
 def test_metadata(path: str, value: object, before: object) -> None:
@@ -133,6 +134,47 @@ def test_order_of_entries_is_no_difference() -> None:
     other.graph.node[1].attribute.extend(reversed(attributes))
     assert other != model
     assert onnxmap.diff(loaded(model), loaded(other)).same
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["producer_version", "graph.doc_string", "graph.node.0.domain", "graph.node.0.overload",
+     "graph.input.0.doc_string", "model_version"],
+)  # fmt: skip
+def test_an_explicit_default_is_no_difference(path: str) -> None:
+    model = rich_model()
+    set_(path, 0 if path == "model_version" else "")(model)
+    assert model != rich_model()
+    assert onnxmap.diff(loaded(rich_model()), loaded(model)).same
+    assert onnxmap.diff(loaded(model), loaded(rich_model())).same
+
+
+def test_a_dimension_of_zero_is_not_an_unknown_one() -> None:
+    model = rich_model()
+    model.graph.input[0].type.tensor_type.shape.dim[0].ClearField("value")
+    other = ModelProto.FromString(model.SerializeToString())
+    other.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 0
+    assert len(onnxmap.diff(loaded(model), loaded(other)).inputs) == 1
+
+
+def test_the_own_domain_has_three_names() -> None:
+    model, other = rich_model(), rich_model()
+    for each in (*model.opset_import, *model.graph.node, *model.functions[0].node):
+        each.domain = each.domain or "ai.onnx"
+    for each in (*other.opset_import, *other.graph.node):
+        if not each.domain:
+            each.domain = ""
+    assert model != other
+    assert onnxmap.diff(loaded(model), loaded(other)).same
+    model.opset_import[0].version += 1
+    assert len(onnxmap.diff(loaded(model), loaded(other)).opset_imports) == 1
+
+
+def test_a_view_equals_its_source(tmp_path: Path) -> None:
+    onnxmap.from_arrays({"w": np.arange(5000.0)}).save(tmp_path / "m.onnx")
+    onnxmap.load(tmp_path / "m.onnx").save(tmp_path / "view.onnx", external_data="view")
+    assert onnxmap.diff(tmp_path / "m.onnx", tmp_path / "view.onnx").same
+    assert onnxmap.diff(tmp_path / "view.onnx", tmp_path / "m.onnx").same
 
 
 def test_the_last_of_repeated_keys_counts() -> None:
@@ -382,3 +424,30 @@ class TestArguments:
         made = ModelProto(graph=onnx.GraphProto(initializer=[tensor]))
         onnxmap.diff(loaded(made), loaded(made), progress=lambda *call: calls.append(call))
         assert (calls[0], calls[-1]) == ((0, 4 << 20), (4 << 20, 4 << 20))
+
+
+PARTS_OF_ITEMS: dict[str, Callable[[Any], object]] = {
+    "nodes": lambda model: model.graph.node[1].attribute.add(name="added", i=1, type=2),
+    "inputs": lambda model: model.graph.input[0].metadata_props.add(key="k", value="v"),
+    "tensors": lambda model: model.graph.initializer[0].metadata_props.add(key="k", value="v"),
+    "functions": lambda model: model.functions[0].node.add(op_type="Neg", input=["x"]),
+}
+
+
+@pytest.mark.parametrize("part", PARTS_OF_ITEMS)
+def test_an_item_of_which_a_part_was_added_is_changed(part: str) -> None:
+    """The added part is the first change that is found in it."""
+    before, after = loaded(rich_model()), loaded(rich_model())
+    PARTS_OF_ITEMS[part](after.proto)
+    for models, kind in (((before, after), "added"), ((after, before), "removed")):
+        one = only(onnxmap.diff(*models), part)
+        assert one.kind == "changed"
+        assert one.where_a == one.where_b
+        assert getattr(onnxmap.diff(*models), part).changed == (one,)
+        assert [each.kind for each in one.changes] == [kind]
+
+
+def test_names_are_escaped_once() -> None:
+    model = onnxmap.from_arrays({"w\x1b[2J": np.ones(2)})
+    other = onnxmap.from_arrays({"w\x1b[2J": np.zeros(2)})
+    assert r"'w\x1b[2J'" in str(onnxmap.diff(model, other))

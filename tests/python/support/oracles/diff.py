@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ def canonical(model: ModelProto) -> bytes:
 
 def _make_canonical(message: Message) -> None:
     kind = message.DESCRIPTOR.name
+    for field, value in message.ListFields():
+        if field.message_type is not None or field.is_repeated or field.containing_oneof:
+            continue
+        is_negative_zero = isinstance(value, float) and math.copysign(1, value) < 0
+        is_default = not value and not is_negative_zero
+        is_own_domain = kind != "ModelProto" and (field.name, value) == ("domain", "ai.onnx")
+        if is_default or is_own_domain:
+            message.ClearField(field.name)
     if kind == "TensorProto":
         _store_raw(message)
     for field, value in message.ListFields():

@@ -29,6 +29,8 @@ REFUSALS = (
 _WITH_ARGUMENTS: dict[str, Loop] = {
     "ProtoView.HasField": lambda view: [view.HasField(f.name) for f, _ in view.ListFields()],
     "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
+    "ProtoView.write_text": lambda view: view.write_text(lambda _: None),
+    "ProtoView.write_json": lambda view: view.write_json(lambda _: None),
     "MessageList.count": lambda them: them.count(None),
     "MessageList.index": lambda them: them.index(None),
     "ValueList.count": lambda them: them.count(None),

@@ -1,4 +1,4 @@
-#include "model/weights.hpp"
+#include "model/edit_tensor.hpp"
 
 #include <algorithm>
 #include <array>

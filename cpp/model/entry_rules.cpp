@@ -1,4 +1,4 @@
-#include "model/mapping_fields.hpp"
+#include "model/entry_rules.hpp"
 
 #include "model/name_table.hpp"
 

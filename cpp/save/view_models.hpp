@@ -3,16 +3,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "model/document.hpp"
 #include "save/tensor_edits.hpp"
 
 namespace onnxmap::save {
-
-/// What the metadata keys of a view begin with: `file`, `size` and `modified_ns` (nanoseconds) of
-/// the file that it shows.
-inline constexpr std::string_view kViewKeys = "onnxmap.view.";
 
 /// The file of which a model is a view, as its metadata name it; empty if it is none,
 /// or no model.

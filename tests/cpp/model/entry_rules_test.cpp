@@ -1,4 +1,4 @@
-#include "model/mapping_fields.hpp"
+#include "model/entry_rules.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 
 namespace onnxmap::test {
 
-TEST_CASE("mapping_fields: all entries of a name are found, whatever field names them") {
+TEST_CASE("entry_rules: all entries of a name are found, whatever field names them") {
     const Bytes attributes = join(blob(5, blob(1, "a")), blob(5, Bytes{}), blob(5, blob(1, "a")));
     const LoadedModel loaded(join(blob(1, attributes), blob(16, string_entry("k", "a")),
                                   blob(16, string_entry("a", "k"))));
@@ -29,7 +29,7 @@ TEST_CASE("mapping_fields: all entries of a name are found, whatever field names
     CHECK(positions(loaded.document->root(), opsets, "") == Numbers{0});
 }
 
-TEST_CASE("mapping_fields: the state variables are the keys of all update bindings, each once") {
+TEST_CASE("entry_rules: the state variables are the keys of all update bindings, each once") {
     const auto training = [](const Bytes& fields) { return blob(20, fields); };
     const auto binding = [](std::string_view key) { return blob(4, string_entry(key, "new")); };
     const auto document = LoadedModel::whole(
@@ -41,7 +41,7 @@ TEST_CASE("mapping_fields: the state variables are the keys of all update bindin
     CHECK(model::state_variables(*untrained, untrained->root()).empty());
 }
 
-TEST_CASE("mapping_fields: the repeated fields that are mappings") {
+TEST_CASE("entry_rules: the repeated fields that are mappings") {
     using model::EntryKind;
     CHECK(model::entry_kind(onnx::field<"GraphProto.metadata_props">) == EntryKind::string);
     CHECK(model::entry_kind(onnx::field<"TensorProto.external_data">) == EntryKind::string);
@@ -54,7 +54,7 @@ TEST_CASE("mapping_fields: the repeated fields that are mappings") {
     CHECK(model::value_of_entries(onnx::field<"NodeProto.attribute">) == nullptr);
 }
 
-TEST_CASE("mapping_fields: of one name the last counts, of operator sets the highest version") {
+TEST_CASE("entry_rules: of one name the last counts, of operator sets the highest version") {
     const auto& opset = onnx::message<"OperatorSetIdProto">;
     const Bytes twelve = scalar(2, 12);
     const Bytes nine = scalar(2, 9);

@@ -1,6 +1,6 @@
 // POSIX cannot map an existing mapping a second time. An empty file is mapped instead of the file:
 // touching a page after its end raises SIGBUS, as touching the lost page did.
-#include "os/lost_range.hpp"
+#include "os/lost_pages.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
-#include "save/view_metadata.hpp"
+#include "save/view_models.hpp"
 
+#include "model/view_keys.hpp"
 #include "onnx/schema.hpp"
 #include "save/check_loaded.hpp"
 #include "save/external_use.hpp"
@@ -8,7 +9,7 @@ namespace onnxmap::save {
 
 namespace {
 
-std::string key_of(std::string_view name) { return std::string(kViewKeys).append(name); }
+std::string key_of(std::string_view name) { return std::string(model::kViewKeys).append(name); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "os/lost_range.hpp"
+#include "os/lost_pages.hpp"
 
 #include <sys/mman.h>
 
