@@ -4,7 +4,7 @@ BIN ?= .venv/bin
 IN_BIN = PATH="$(abspath $(BIN)):$$PATH"
 TESTS ?= tests/python
 BENCH_OPTIONS ?=
-MINUTES ?= 10
+FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
 .PHONY: help setup test torch cpp plain asan tsan fuzz differential lint check fix stubs rules bench against pythons
@@ -43,9 +43,9 @@ differential: ## MUTANTS=300000 mutants, of each type of message, against protob
 	$(IN_BIN) cmake --preset differential && $(IN_BIN) cmake --build --preset differential
 	$(IN_BIN) python tests/fuzz/differential.py --mutants $(MUTANTS) build/differential/tests/fuzz/libonnxmap_differential.so
 
-fuzz: ## the fuzz targets on their corpus, then all of them side by side for MINUTES (needs clang-19)
+fuzz: ## the fuzz targets on their corpus, then all of them side by side for FUZZ_SECONDS (needs clang-19)
 	$(IN_BIN) cmake --workflow --preset fuzz
-	tools/fuzz_corpus && tools/fuzz $$((60 * $(MINUTES)))
+	tools/fuzz_corpus && tools/fuzz $(FUZZ_SECONDS)
 
 lint: ## the quick part of `make check`; changes nothing
 	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy

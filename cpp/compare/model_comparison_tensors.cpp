@@ -72,7 +72,10 @@ void ReadBytes::add(const tensor::Payload& payload) {
 void ReadBytes::add(const model::Tensor& tensor) {
     const auto values = tensor.values_if_valid();
     if (!values) return;
-    if (const tensor::Payload* const stored = values->payload()) return add(*stored);
+    if (const tensor::Payload* const stored = values->payload()) {
+        add(*stored);
+        return;
+    }
     if (!values->in_pieces()) return;
     values->for_each_range([&](const auto& source, std::uint64_t offset, std::uint64_t nbytes) {
         add({source, offset, nbytes});
