@@ -22,8 +22,8 @@ using compare::Largest;
 
 template <class T>
 ElementDifference difference(onnx::DataType type, const std::vector<T>& a, const std::vector<T>& b,
-                             std::uint64_t begin = 0) {
-    const ElementComparison comparison(onnx::data_type(type), a.size());
+                             std::uint64_t begin = 0, const compare::Options& options = {}) {
+    const ElementComparison comparison(onnx::data_type(type), a.size(), options);
     return comparison.compare(reinterpret_cast<const std::uint8_t*>(a.data()),
                               reinterpret_cast<const std::uint8_t*>(b.data()), begin, a.size());
 }
@@ -96,6 +96,16 @@ TEST_CASE("element difference: tables and computed values agree") {
         CHECK(with_table.absolute->at == without.absolute->at);
         CHECK(with_table.relative->at == without.relative->at);
     }
+}
+
+TEST_CASE("element difference: numbers that are close enough are the same") {
+    const compare::Options options{.absolute = 0.5, .relative = 0.1};
+    const std::vector<double> a = {1, 10, 10, kNan, kNan, kInfinity, 1};
+    const std::vector<double> b = {1.5, 11.5, 12, -kNan, 1, 1, kInfinity};
+    const auto found = difference(onnx::DataType::DOUBLE, a, b, 0, options);
+    CHECK(found.changed == 4);
+    CHECK(found.nan_changed == 1);
+    CHECK(number(found.absolute) == kInfinity);
 }
 
 TEST_CASE("element difference: of equal differences the first counts, in any order") {
