@@ -286,7 +286,7 @@ struct Method {
     const char* name;
     const char* doc;
 };
-constexpr const char* kOperators[] = {"__add__", "__contains__", "__eq__", "__ne__"};
+constexpr const char* kOperators[] = {"__add__", "__eq__", "__ne__"};
 // Those of Python's list: the first read a list, the others change a copy.
 constexpr Method kReading[] = {{"__repr__", nullptr},
                                {"__reversed__", nullptr},
@@ -331,11 +331,14 @@ but append() and extend(), reads the whole list: to change many, assign a new li
                              const py::kwargs& named) { change(self, name, arguments, named); }),
             doc);
     }
-    cls.def("__getitem__", unguarded([](const ValueList& self, const py::object& index) {
-                const auto text = text_at(self, index);
-                return text ? *text : py::object(self.values()[index]);
-            }),
-            py::arg("index"))
+    cls.def("__contains__", unguarded([](const ValueList& self, const py::object& value) {
+                return self.values().contains(value);
+            }))
+        .def("__getitem__", unguarded([](const ValueList& self, const py::object& index) {
+                 const auto text = text_at(self, index);
+                 return text ? *text : py::object(self.values()[index]);
+             }),
+             py::arg("index"))
         .def("__radd__", unguarded([](const ValueList& self, const py::object& other) {
                  return py::object(other + values_for(self, other));
              }))
