@@ -12,11 +12,11 @@ from support import wire_bytes as wire
 from support.models.many_tensors import write_floats
 from support.models.sample import external, model_of, write
 from support.processes.subprocesses import facts_from
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
-CUTS = 200 if LONG else 10 if SANITIZED else 30
+CUTS = 200 if LONG else 10 if SANITIZED or not EXHAUSTIVE else 30
 
 # Cut the file in a thread at a random moment, and report how the reading ended.
 CUT = """

@@ -20,7 +20,7 @@ from support.run_options import EXHAUSTIVE
 import onnxmap
 from onnxmap import Model, ModelDiff, TensorDiff
 
-EXAMPLES = 500 if EXHAUSTIVE else 25
+EXAMPLES = 500 if EXHAUSTIVE else 10
 
 NUMBERS = [kind for kind in ELEMENT_TYPES.values() if not kind.is_text]
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from support.containment.child import NO_OPENAT2, NO_PROC, facts_after
 from support.containment.random_links import RandomTree, Walk, disagreements
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="random_links_test does the same in C++")
 
-TREES = 2_000 if LONG else 100
+TREES = 2_000 if LONG else 100 if EXHAUSTIVE else 40
 
 
 def all_were_met(met: dict[str, int]) -> bool:
     codes = {"contained": ["opens", "ext.unsafe_path", "ext.missing", "ext.location"]}
     codes |= {"strict": codes["contained"], "trusted": ["opens", "ext.missing", "ext.location"]}
-    return all(met[f"{policy} {code}"] >= 20 for policy in codes for code in codes[policy])
+    return all(met[f"{policy} {code}"] >= 5 for policy in codes for code in codes[policy])
 
 
 def kernel_s(path: Path) -> str:

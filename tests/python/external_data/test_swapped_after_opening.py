@@ -21,7 +21,7 @@ from support.containment.tree import inside
 from support.faults.swapping import swapping
 from support.models.sample import external, model_of, write
 from support.processes.file_watch import FileWatch
-from support.run_options import LONG
+from support.run_options import EXHAUSTIVE, LONG
 
 import onnxmap
 from onnxmap.interop import dask as interop
@@ -311,7 +311,7 @@ def close_what_is_held(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES if EXHAUSTIVE else ["contained"])
 @pytest.mark.parametrize("swap", SWAPS)
 def test_descriptors_that_are_opened_again(
     folder: Path, swap: Callable[[Path], None], policy: str, io: str

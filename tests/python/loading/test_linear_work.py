@@ -27,7 +27,7 @@ def _without_collections():
 
 # Messages of at least 32 kB have an index. In smaller ones, an error walks over the message to find
 # the path of its tensor. Its time grows with the message, up to 0.1 ms.
-INDEXED = 10_000
+INDEXED = 4_000
 ERRORS_OF_INDEXED = [
     *(shape for shape in FILES if shape.startswith("bad tensors")),
     "a graph of many pieces in an attribute",

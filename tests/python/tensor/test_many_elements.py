@@ -18,7 +18,7 @@ from support.run_options import SANITIZED
 
 import onnxmap
 
-COUNT = 50_021 if SANITIZED else 3_000_017
+COUNT = 50_021 if SANITIZED else 2_200_017
 HUGE_PAGES = 5 << 20  # an array may begin and end inside one, and threads have stacks
 NAMES = [name for name in ELEMENT_TYPES if name != "STRING"]
 
