@@ -9,4 +9,12 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+// ThreadSanitizer has nothing to see in a case of one thread: such a case in a file of several threads
+// is left out with `* doctest::skip(kThreadSanitized)` if it takes seconds.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitized = true;
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+
 }  // namespace onnxmap::test

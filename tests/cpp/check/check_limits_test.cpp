@@ -99,7 +99,7 @@ TEST_CASE("check limits: names are visible in the graphs where they are defined"
 }
 
 // A pass over all elements for each of them would take longer than a test may.
-TEST_CASE("check limits: hostile lists of many elements") {
+TEST_CASE("check limits: hostile lists of many elements" * doctest::skip(kThreadSanitized)) {
     constexpr std::uint32_t kCount = kSanitized ? 10'000 : 50'000;
     Bytes attributes;
     Bytes functions = tiny_model();

@@ -187,6 +187,7 @@ TEST_CASE("typed_values: a run is never cut inside a varint") {
     for (const std::size_t length : {2UL, 3UL, 10UL}) {
         // The cut at 1 MiB meets each byte of a varint in turn.
         for (std::size_t shift = 0; shift < length; ++shift) {
+            if (kSanitized && shift % 3 != 0) continue;
             const Bytes part = repeat(100, varint(random() >> (64 - 7 * length % 64), length));
             const Bytes run = join(Bytes(shift, 0x05), repeat((1 << 20) / part.size() + 2, part));
             REQUIRE(same_as_slow(blob(7, run), 7));

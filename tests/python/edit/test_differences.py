@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.edits.models import EDIT_MODELS, LARGE
-from support.run_options import EXHAUSTIVE
+from support.run_options import EXHAUSTIVE, SANITIZED
 
 import onnxmap
 from onnxmap.interop.apply_changes import apply_differences
@@ -236,6 +236,7 @@ def test_values_that_go_into_another_field() -> None:
     assert not found.float_data
 
 
+@pytest.mark.skipif(SANITIZED, reason="about time, which is not taken under ASan")
 def test_many_nodes_of_which_each_second_one_changes() -> None:
     """It takes no time that grows with the square of their number."""
     given = MODEL.FromString(EDIT_MODELS[LARGE])

@@ -128,15 +128,15 @@ def test_every_prefix_through_loads(name: str) -> None:
 @pytest.mark.parametrize("name", SMALL_MODELS)
 def test_every_single_bit_flip(name: str) -> None:
     data = bytearray(SMALL_MODELS[name])
+    bits = range(0, 8 * len(data), 5 if SANITIZED else 1)  # structure_differential_test flips all
     seen: Counter[str] = Counter()
-    for index in range(len(data)):
-        for bit in range(8):
-            data[index] ^= 1 << bit
-            seen[judged(bytes(data))] += 1
-            data[index] ^= 1 << bit
-    assert seen.total() == 8 * len(data)
-    assert seen["accepted"] > len(data)
-    assert seen["rejected"] > len(data)
+    for bit in bits:
+        data[bit // 8] ^= 1 << bit % 8
+        seen[judged(bytes(data))] += 1
+        data[bit // 8] ^= 1 << bit % 8
+    assert seen.total() == len(bits)
+    assert seen["accepted"] > len(bits) // 8
+    assert seen["rejected"] > len(bits) // 8
 
 
 @pytest.mark.parametrize("name", SMALL_MODELS)
