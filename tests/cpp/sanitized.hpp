@@ -9,8 +9,8 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-// ThreadSanitizer has nothing to see in a case of one thread: such a case in a file of several threads
-// is left out with `* doctest::skip(kThreadSanitized)` if it takes seconds.
+// ThreadSanitizer has nothing to see in a case of one thread: such a case in a file of several
+// threads is left out with `* doctest::skip(kThreadSanitized)` if it takes seconds.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitized = true;
 #else
