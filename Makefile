@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp plain asan tsan fuzz differential lint check fix stubs rules bench against pythons
+.PHONY: help setup test torch cpp plain asan tsan fuzz differential lint check fix stubs rules operators bench against pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -65,6 +65,9 @@ stubs: ## write python/onnxmap/_core.pyi anew from the extension
 
 rules: ## write docs/rules.md anew from the rules of checks and their examples
 	$(IN_BIN) python tools/generate_rules.py
+
+operators: ## write cpp/onnx/operators.def anew from the installed onnx
+	$(IN_BIN) python tools/generate_operators.py
 
 bench: ## the benchmarks on an install like a user's (about an hour)
 	$(PYTHON) -m venv --clear build/bench-venv && build/bench-venv/bin/python -m pip install '.[bench]'

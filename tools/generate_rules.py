@@ -33,6 +33,7 @@ SUBJECTS = {
     "graph": "Graphs",
     "value": "Values",
     "node": "Nodes",
+    "operator": "Signatures of operators",
     "attribute": "Attributes",
     "tensor": "Tensors",
     "ext": "External data",
@@ -49,7 +50,7 @@ HEADING = f"""\
 # Rules
 
 The rules that `Model.check()` and `OperatorSet.check()` look for.
-A check looks at the structure of a model, not at the signatures of its operators.
+A check looks at the structure of a model, and at the signatures of the operators of ONNX.
 
 | severity | meaning |
 |---|---|

@@ -1,4 +1,5 @@
 // Initializers and sparse initializers: tensors of a graph by name.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@
 #include "model/graph.hpp"
 #include "model/rename.hpp"
 #include "model/tensor.hpp"
+#include "onnx/data_type.hpp"
 #include "tensor/payload.hpp"
 #include "tensor/values.hpp"
 
@@ -174,6 +176,41 @@ py::object first_user(const Initializers& self, const py::object& name) {
     });
 }
 
+// The element type and the shape of a tensor.
+struct Form {
+    explicit Form(const Handle& tensor)
+        : header(below_guard(tensor, [&] { return tensor::read_header(tensor.message()); })) {}
+
+    [[nodiscard]] bool has_shape_of(const Form& other) const {
+        return std::ranges::equal(header.dims(), other.header.dims());
+    }
+    [[nodiscard]] bool operator==(const Form& other) const {
+        return header.data_type == other.header.data_type && has_shape_of(other);
+    }
+    [[nodiscard]] std::string shape() const {
+        return to_printable(py::repr(to_tuple(header.dims())));
+    }
+    [[nodiscard]] std::string text() const {
+        const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
+        return (type == nullptr ? std::to_string(header.data_type) : std::string(type->name)) +
+               " of shape " + shape();
+    }
+
+    tensor::Header header;
+};
+
+void warn_of_another_form(const py::object& name, const Handle& before, const Handle& made) {
+    const Form old(before);
+    const Form now(made);
+    if (old == now) return;
+    const std::string title = to_printable(py::repr(name));
+    package::warn()("TensorWarning",
+                    to_str("initializer " + title + " was " + old.text() + ", and is now " +
+                           now.text() + "; initializers.replace(" + title +
+                           ", values) keeps both; if you mean it, assign make_tensor(" + title +
+                           ", data_type, dims, values)"));
+}
+
 }  // namespace
 
 // Gives the initializer of a name other values, or adds one at the end; see tensor_of(). Arrays are
@@ -195,6 +232,7 @@ void set_item(const Initializers& self, const py::object& name, const py::object
     const Handle before = below_guard(self, [&] {
         return Handle{self.document, self.graph()->initializers().at(places.front())};
     });
+    if (!is_tensor_message(values)) warn_of_another_form(name, before, made);
     // As in a dict, an object of the tensor that was there stays what it was.
     splice(self, row, std::vector<NewElement>{{places.front(), with_values_of(before, made)}},
            places);
@@ -211,6 +249,39 @@ void remove_item(const Initializers& self, const py::object& name) {
 }
 
 namespace {
+
+// Values of another type are converted by NumPy.
+py::object in_type_of(const Form& old, const Handle& made) {
+    const onnx::DataTypeInfo& to =
+        onnx::data_type(static_cast<onnx::DataType>(old.header.data_type));
+    const onnx::DataTypeInfo& from =
+        onnx::data_type(static_cast<onnx::DataType>(Form(made).header.data_type));
+    const auto is_whole = [](const onnx::DataTypeInfo& type) {
+        return type.format.numbers == onnx::Numbers::signed_integer ||
+               type.format.numbers == onnx::Numbers::unsigned_integer;
+    };
+    const bool is_text = to.bits == 0 || from.bits == 0;
+    if (is_text || (is_whole(to) && !is_whole(from))) {
+        throw py::type_error("the initializer is " + std::string(to.name) +
+                             ", and the values are " + std::string(from.name) +
+                             ": convert them first");
+    }
+    return wrap_message(made).attr("numpy")().attr("astype")(numpy_dtype(to));
+}
+
+void replace_values(const Initializers& self, const py::object& name, const py::object& values) {
+    const Handle made = tensor_of(values, ArrayMemory::held);
+    const auto places = places_of(self, name);
+    const Form old(below_guard(self, [&] {
+        return Handle{self.document, self.graph()->initializers().at(places.front())};
+    }));
+    const Form now(made);
+    if (!old.has_shape_of(now)) {
+        throw py::value_error("initializer " + to_printable(py::repr(name)) + " has the shape " +
+                              old.shape() + ", and the values have " + now.shape());
+    }
+    set_item(self, name, old == now ? values : in_type_of(old, made));
+}
 
 // With everything that refers to them.
 void rename_initializers(const Initializers& self, const py::dict& new_names) {
@@ -305,6 +376,18 @@ the unnamed ones.)",
              py::arg("key"), "Remove an initializer and return its tensor.")
         .def("pop", unguarded(pop_item<Initializers>), py::arg("key"), py::arg("default"),
              "If there is no such initializer, return the default.")
+        .def("replace", unguarded(replace_values), py::arg("name"), py::arg("values"),
+             R"(Give an initializer other values of the same shape, in the type that it has.
+
+Args:
+    name: of the initializer.
+    values: what can be assigned. Numbers of another type are converted as by NumPy's `astype`; large
+        arrays of the same type are not copied.
+
+Raises:
+    KeyError: there is no initializer of this name.
+    ValueError: the values have another shape.
+    TypeError: the initializer has integers or strings, and the values do not.)")
         .def("rename", unguarded(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
              R"(Rename an initializer, with everything that refers to it.
 

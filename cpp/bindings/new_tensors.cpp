@@ -124,6 +124,10 @@ Handle tensor_of(const py::object& values, ArrayMemory memory) {
     return tensor_of_array(python_object<"numpy", "asarray">()(values), values, memory);
 }
 
+bool is_tensor_message(const py::object& values) {
+    return is_a<Tensor>(values) || find_message(kTensorProto, values).has_value();
+}
+
 Handle with_values_of(const Handle& tensor, const Handle& values) {
     Handle made = new_message(tensor.made.table());
     copy(made, tensor);

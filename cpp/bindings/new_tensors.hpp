@@ -20,6 +20,9 @@ enum class ArrayMemory { held, copied };
 /// Throws TypeError if ONNX has no type for the elements, and errors of reading a Tensor.
 [[nodiscard]] Handle tensor_of(const py::object& values, ArrayMemory memory);
 
+/// Whether an object is a Tensor or TensorProto of any library, which says what type it means.
+[[nodiscard]] bool is_tensor_message(const py::object& values);
+
 /// A copy of a TensorProto that has the values of another one. Its name, documentation and metadata
 /// stay.
 [[nodiscard]] Handle with_values_of(const Handle& tensor, const Handle& values);

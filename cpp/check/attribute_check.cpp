@@ -99,6 +99,12 @@ void check_message(Checking& checking, const onnx::Message& message, const Field
 
 }  // namespace
 
+std::string attribute_type_text(std::int32_t type) {
+    const wire::EnumValue* const value =
+        onnx::kSchema.enum_of(field<"AttributeProto.type">).find(type);
+    return value == nullptr ? std::to_string(type) : std::string(value->name);
+}
+
 AttributeParts parts_of(const onnx::Message& attribute) {
     AttributeParts parts;
     attribute.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "check/checking.hpp"
@@ -23,6 +24,9 @@ struct AttributeParts {
 
 /// Reads them in one walk.
 [[nodiscard]] AttributeParts parts_of(const onnx::Message& attribute);
+
+/// The name of an AttributeType: "INTS".
+[[nodiscard]] std::string attribute_type_text(std::int32_t type);
 
 /// The rules of these fields. `owner`: of the attribute's node; null if it is the default of a
 /// function's attribute.

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "check/characters.hpp"
+
 namespace onnxmap::check {
 
 namespace {
-
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 bool is_identifier(std::string_view name) noexcept {
     return !name.empty() && !is_digit(name[0]) && std::ranges::all_of(name, [](char c) {
@@ -25,27 +24,13 @@ std::string key_of(std::string_view domain, std::string_view name, std::string_v
 
 }  // namespace
 
-bool Imports::add(std::string_view domain, std::int64_t version) {
-    const auto added = domains_.add(plain_domain(domain));
-    if (added.is_new) {
-        versions_.push_back(version);
-    } else {
-        versions_[added.position] = std::max(versions_[added.position], version);
-    }
-    if (domains_.name(added.position).empty()) standard_ = versions_[added.position];
-    return added.is_new;
-}
-
-std::optional<std::int64_t> Imports::find(std::string_view domain) const {
-    if (domain.empty() && standard_) return standard_;  // nearly every node
-    const auto found = domains_.find(plain_domain(domain));
-    return found ? std::optional(versions_[*found]) : std::nullopt;
-}
-
 Functions::Added Functions::add(std::string_view domain, std::string_view name,
                                 std::string_view overload) {
     const auto added = names_.add(key_of(domain, name, overload));
-    if (added.is_new) calls_.emplace_back();
+    if (added.is_new) {
+        calls_.emplace_back();
+        signatures_.emplace_back();
+    }
     return {added.position, added.is_new};
 }
 
@@ -88,26 +73,48 @@ std::vector<std::uint32_t> Functions::recursive() const {
     return found;
 }
 
+const KnownOperators* Checking::operators_of(const Imports& own) {
+    static constexpr Rule kRules[] = {
+        Rule::operator_unknown,
+        Rule::operator_deprecated,
+        Rule::operator_inputs,
+        Rule::operator_outputs,
+        Rule::operator_attribute_unknown,
+        Rule::operator_attribute_missing,
+        Rule::operator_attribute_type,
+        Rule::operator_type,
+        Rule::operator_not_described,
+        Rule::value_type,
+        Rule::value_shape,
+    };
+    const bool is_wanted =
+        std::ranges::any_of(kRules, [&](Rule rule) { return findings.wants(rule); });
+    return is_wanted ? &operators.of(own) : nullptr;
+}
+
+void Checking::count_not_described(std::string_view domain) {
+    const auto added = not_described.add(plain_domain(domain));
+    if (added.is_new) not_described_nodes.push_back(0);
+    ++not_described_nodes[added.position];
+}
+
+void Checking::report_not_described(const FieldPath& root) {
+    for (std::uint32_t i = 0; i < not_described.size(); ++i) {
+        findings.add(Rule::operator_not_described, root, [&] {
+            const std::string_view domain = not_described.name(i);
+            const std::uint64_t count = not_described_nodes[i];
+            return std::to_string(count) +
+                   (count == 1 ? " node has an operator" : " nodes have operators") + " of " +
+                   (domain.empty() ? "a version of ai.onnx that is newer than onnxmap"
+                                   : "the domain " + quoted(domain));
+        });
+    }
+}
+
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place) {
     if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
     findings.add(Rule::graph_identifier, place,
                  [&] { return "the name " + quoted(name) + " is not an identifier of C"; });
-}
-
-bool is_reverse_dns(std::string_view domain) noexcept {
-    bool has_dot = false;
-    for (std::size_t begin = 0; begin <= domain.size();) {
-        const std::size_t end = std::min(domain.find('.', begin), domain.size());
-        const std::string_view label = domain.substr(begin, end - begin);
-        if (label.empty() || !std::ranges::all_of(label, [](char c) {
-                return is_letter(c) || is_digit(c) || c == '-' || c == '_';
-            })) {
-            return false;
-        }
-        has_dot = has_dot || end < domain.size();
-        begin = end + 1;
-    }
-    return has_dot;
 }
 
 }  // namespace onnxmap::check

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "check/findings.hpp"
+#include "check/imports.hpp"
+#include "check/known_operators.hpp"
 #include "check/visible_values.hpp"
 #include "model/document.hpp"
 #include "model/inline_tensors.hpp"
@@ -21,23 +23,6 @@
 
 namespace onnxmap::check {
 
-/// The operator sets that a model or a function imports, by domain. "ai.onnx" is "".
-class Imports {
-  public:
-    /// Whether the domain is new.
-    bool add(std::string_view domain, std::int64_t version);
-    /// The version of a domain; nothing if it is not imported.
-    [[nodiscard]] std::optional<std::int64_t> find(std::string_view domain) const;
-    [[nodiscard]] bool only_standard() const {
-        return domains_.size() == 0 || (domains_.size() == 1 && domains_.name(0).empty());
-    }
-
-  private:
-    model::NameTable domains_;
-    std::vector<std::int64_t> versions_;
-    std::optional<std::int64_t> standard_;  // of the default domain
-};
-
 /// The functions of a model, by domain, name and overload, and which of them call which.
 class Functions {
   public:
@@ -45,10 +30,20 @@ class Functions {
         std::uint32_t position;
         bool is_new;
     };
+    /// What a call may have.
+    struct Signature {
+        std::uint64_t inputs = 0;
+        std::uint64_t outputs = 0;
+        model::NameTable attributes{};
+    };
     Added add(std::string_view domain, std::string_view name, std::string_view overload);
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view domain, std::string_view name,
                                                     std::string_view overload) const;
     [[nodiscard]] bool empty() const noexcept { return names_.size() == 0; }
+    [[nodiscard]] Signature& signature(std::uint32_t function) { return signatures_[function]; }
+    [[nodiscard]] const Signature& signature(std::uint32_t function) const {
+        return signatures_[function];
+    }
 
     void note_call(std::uint32_t caller, std::uint32_t called) { calls_[caller].push_back(called); }
     /// A function that calls itself, by way of others or not, once for each circle of calls.
@@ -56,6 +51,7 @@ class Functions {
 
   private:
     model::NameTable names_{model::NameTable::Text::copied};
+    std::vector<Signature> signatures_;              // of each function
     std::vector<std::vector<std::uint32_t>> calls_;  // of each function
 };
 
@@ -71,6 +67,7 @@ struct ExternalRange {
 /// Whom nodes belong to: the model, or one of its functions.
 struct Owner {
     const Imports& imports;
+    const KnownOperators* operators;                       // null: they are not looked at
     const model::NameTable* attributes = nullptr;          // of the function; null: the model
     std::optional<std::uint32_t> function = std::nullopt;  // its position; nothing: the model
 };
@@ -84,13 +81,24 @@ struct Checking {
     std::int64_t ir_version = 0;
     Imports imports = {};  // of the model
     Functions functions = {};
-    model::NameTable devices{};  // the device configurations of the model
+    OperatorsOfImports operators = {};
+    model::NameTable not_described{};  // domains of nodes whose operators ONNX does not describe
+    std::vector<std::uint64_t> not_described_nodes = {};  // of each
+    model::NameTable devices{};                           // the device configurations of the model
     VisibleValues visible = {};
     std::deque<std::string> names_of_weights = {};  // copies
     KeptFieldPaths kept = {};
     std::vector<ExternalRange> external = {};
     model::InlineTensors inlines{document};
     model::StructurePages pages{document.source(), true};
+
+    /// The operators of some imports; null if no rule looks at them.
+    [[nodiscard]] const KnownOperators* operators_of(const Imports& own);
+
+    /// Counts a node whose operator is of a domain that ONNX does not describe.
+    void count_not_described(std::string_view domain);
+    /// A finding for each such domain.
+    void report_not_described(const FieldPath& root);
 
     /// Adds a finding; see Findings::add().
     template <class Message>
@@ -101,13 +109,5 @@ struct Checking {
 
 /// With the rule that names are identifiers of C, if it is asked for.
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place);
-
-/// "ai.onnx" is the default domain.
-[[nodiscard]] inline std::string_view plain_domain(std::string_view domain) noexcept {
-    return domain == "ai.onnx" ? std::string_view{} : domain;
-}
-
-/// Whether a name has the reverse DNS form, such as org.example.team.
-[[nodiscard]] bool is_reverse_dns(std::string_view domain) noexcept;
 
 }  // namespace onnxmap::check

@@ -132,7 +132,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     Parameters attributes(checking, "attribute");
     note_attributes(checking, function, place, attributes);
 
-    const Owner owner{imports, &attributes.names(),
+    const Owner owner{imports, checking.operators_of(imports), &attributes.names(),
                       checking.functions.find(domain, name, overload)};
     const auto fields = checking.document.index(function);
     NodeListCheck body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
@@ -182,6 +182,25 @@ void note_imports(Checking& checking, const onnx::Message& parent, const wire::F
     });
 }
 
+namespace {
+
+void note_signature(const onnx::Message& function, Functions::Signature& signature) {
+    function.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+        if (row == &field<"FunctionProto.input">) {
+            ++signature.inputs;
+        } else if (row == &field<"FunctionProto.output">) {
+            ++signature.outputs;
+        } else if (row == &field<"FunctionProto.attribute">) {
+            signature.attributes.add(found.text());
+        } else if (row == &field<"FunctionProto.attribute_proto">) {
+            const onnx::Message attribute = function.inner(*row, found);
+            signature.attributes.add(attribute.text(field<"AttributeProto.name">));
+        }
+    });
+}
+
+}  // namespace
+
 void note_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
                     const FieldPath& root) {
     for_each_function(
@@ -190,7 +209,10 @@ void note_functions(Checking& checking, const onnx::Message& parent, const wire:
             const auto added =
                 checking.functions.add(function.text(field<"FunctionProto.domain">), name,
                                        function.text(field<"FunctionProto.overload">));
-            if (added.is_new) return;
+            if (added.is_new) {
+                note_signature(function, checking.functions.signature(added.position));
+                return;
+            }
             checking.found(Rule::function_repeated, place, [&] {
                 return "another function before it has the name " + quoted(name) +
                        " in the same domain, and the same overload";

@@ -83,6 +83,7 @@ void GraphCheck::run() {
     }
     check_inputs();
     check_initializers();
+    if (body_.owner().operators != nullptr) note_described_types();
     body_.check_nodes();
     check_outputs();
     check_value_infos();
@@ -105,7 +106,11 @@ void GraphCheck::check_inputs() {
         const std::string_view name = name_of_value(input);
         check_named(input, name, place);
         body_.define(name, Mark::is_input, place);
-        if (!name.empty()) inputs_.emplace_back(checking_.visible.id(name), place.index);
+        if (name.empty()) return;
+        const VisibleValues::Id id = checking_.visible.id(name);
+        inputs_.emplace_back(id, place.index);
+        checking_.visible.set_type(id, type_of_value(input));
+        body_.tell_shape(id, place);
     });
     std::ranges::sort(inputs_);
     if (kind_ == GraphKind::initialization && fields_->count(row) > 0) {
@@ -155,6 +160,29 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
     }
     if (is_input && place.row == &field<"GraphProto.initializer">) check_default(tensor, place);
     body_.define(name, Mark::is_initializer, place);
+    const VisibleValues::Id id = checking_.visible.id(name);
+    // Of an initializer that does not fit its input, there is a finding already.
+    if (!checking_.visible.type(id).is_known()) {
+        checking_.visible.set_type(
+            id, {onnx::ValueType::Kind::tensor, tensor.int64(field<"TensorProto.data_type">)});
+    }
+    body_.tell_shape(id, place);
+}
+
+// Nodes that make these values come later.
+void GraphCheck::note_described_types() {
+    VisibleValues& visible = checking_.visible;
+    const auto note = [&](const onnx::Message& value, const FieldPath& place) {
+        const std::string_view name = name_of_value(value);
+        const onnx::ValueType type = type_of_value(value);
+        if (name.empty() || !type.is_known()) return;
+        const VisibleValues::Id id = visible.id(name);
+        if (visible.is_visible(id)) return;
+        visible.set_type(id, type);
+        body_.tell_shape(id, place);
+    };
+    for_each(field<"GraphProto.output">, note);
+    for_each(field<"GraphProto.value_info">, note);
 }
 
 void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& place) {
@@ -218,7 +246,27 @@ void GraphCheck::check_value_infos() {
             checking_.found(Rule::graph_value_info_inner, place,
                             [&] { return "the graph has no value " + quoted(name); });
         }
+        if ((marks & Mark::is_initializer) != 0) check_described_initializer(value, id, place);
         visible.mark(id, Mark::is_described);
+    });
+}
+
+void GraphCheck::check_described_initializer(const onnx::Message& value, VisibleValues::Id id,
+                                             const FieldPath& place) {
+    if (body_.owner().operators == nullptr) return;
+    const onnx::ValueType told = type_of_value(value);
+    const onnx::ValueType own = checking_.visible.type(id);
+    if (told.is_known() && own.is_known() && told != own) {
+        checking_.found(Rule::value_type, place, [&] {
+            return "the initializer is " + own.text() + ", and value_info says " + told.text();
+        });
+    }
+    const std::optional<Shape> shape = told_shape(value);
+    const std::optional<Shape>& of_tensor = body_.told_shape(id);
+    if (!shape || !of_tensor || !contradict(*shape, *of_tensor)) return;
+    checking_.found(Rule::value_shape, place, [&] {
+        return "the shape of the initializer is " + shape_text(*of_tensor) +
+               ", and value_info says " + shape_text(*shape);
     });
 }
 

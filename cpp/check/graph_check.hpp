@@ -39,8 +39,11 @@ class GraphCheck {
     void check_inputs();
     void check_initializers();
     void check_initializer(const onnx::Message& tensor, const FieldPath& place);
+    void note_described_types();
     void check_outputs();
     void check_value_infos();
+    void check_described_initializer(const onnx::Message& value, VisibleValues::Id id,
+                                     const FieldPath& place);
     void check_annotations();
     void check_named(const onnx::Message& value_info, std::string_view name,
                      const FieldPath& place);

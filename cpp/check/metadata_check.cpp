@@ -31,15 +31,17 @@ constexpr std::array kPredefined = {
 
 void check_metadata(Findings& findings, const onnx::Message& message, const wire::FieldRow& row,
                     const FieldPath& place) {
+    const Rule rule = &row == &field<"ModelProto.metadata_props"> ? Rule::model_metadata_key
+                                                                  : Rule::graph_metadata_key;
     model::NameTable keys;
     std::uint64_t i = 0;
     message.for_each_value(row, [&](const wire::Field& value) {
         const auto key = message.inner(row, value).text(field<"StringStringEntryProto.key">);
         const FieldPath here{&place, &row, i++};
         if (key.empty()) {
-            findings.add(Rule::model_metadata_key, here, "the entry has no key");
+            findings.add(rule, here, "the entry has no key");
         } else if (!keys.add(key).is_new) {
-            findings.add(Rule::model_metadata_key, here,
+            findings.add(rule, here,
                          [&] { return "another entry before it has the key " + quoted(key); });
         }
     });

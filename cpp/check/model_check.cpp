@@ -97,13 +97,15 @@ void check_model(Checking& checking, const onnx::Message& model, const FieldPath
     // What the graph defines is noted until all is checked.
     std::optional<GraphCheck> main;
     if (graph) {
-        main.emplace(checking, *graph, place, GraphKind::main, Owner{checking.imports});
+        main.emplace(checking, *graph, place, GraphKind::main,
+                     Owner{checking.imports, checking.operators_of(checking.imports)});
         main->run();
         check_training(checking, model, *checking.document.index(*graph), root);
     } else {
         checking.found(Rule::model_graph, root, "the model has no graph");
     }
     check_functions(checking, model, functions, root);
+    checking.report_not_described(root);
     check_external_ranges(checking);
 }
 

@@ -1,6 +1,5 @@
 #include "check/node_check.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +7,7 @@
 
 #include "check/attribute_check.hpp"
 #include "check/metadata_check.hpp"
+#include "check/operator_check.hpp"
 #include "model/name_table.hpp"
 #include "onnx/schema.hpp"
 
@@ -26,7 +26,8 @@ void check_trailing(Findings& findings, const std::vector<std::string_view>& nam
 
 // Whether an attribute holds messages.
 bool check_attributes(const Checking& checking, Findings& findings, const onnx::Message& node,
-                      const NodeParts& parts, const FieldPath& place, const Owner& owner) {
+                      const NodeParts& parts, const FieldPath& place, const Owner& owner,
+                      const Callee& callee) {
     const wire::FieldRow& row = field<"NodeProto.attribute">;
     bool is_nested = false;
     model::NameTable names;
@@ -45,8 +46,10 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
                          [&] { return "the attribute has the name of the value " + quoted(name); });
         }
         check_attribute(checking.ir_version, findings, attribute, here, &owner);
+        callee.check_attribute(findings, attribute, here);
         is_nested = is_nested || attribute.has_messages;
     }
+    callee.check_attributes(findings, names, place);
     return is_nested;
 }
 
@@ -99,10 +102,12 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
 
 }  // namespace
 
-bool check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
-                      const NodeParts& parts, const FieldPath& place, const Owner& owner) {
+NodeFacts check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
+                           const NodeParts& parts, const FieldPath& place, const Owner& owner) {
     check_operator(checking, findings, parts, place, owner);
-    if (std::ranges::all_of(parts.outputs, [](auto name) { return name.empty(); })) {
+    const Callee callee(checking, findings, parts, place, owner);
+    callee.check_counts(findings, parts, place);
+    if (parts.has_no_output()) {
         findings.add(Rule::node_outputs, place,
                      [&] { return "the node " + quoted(parts.title()) + " has no output"; });
     } else {
@@ -114,8 +119,14 @@ bool check_node_alone(const Checking& checking, Findings& findings, const onnx::
         check_metadata(findings, node, field<"NodeProto.metadata_props">, place);
     }
     check_identifier(findings, parts.name, place);
-    return !parts.attributes.empty() &&
-           check_attributes(checking, findings, node, parts, place, owner);
+    NodeFacts facts{.known = callee.known(), .is_not_described = callee.is_not_described()};
+    if (!parts.attributes.empty()) {
+        facts.is_nested = check_attributes(checking, findings, node, parts, place, owner, callee);
+        if (callee.decides_type()) facts.decided = decided_type(*facts.known, node, parts);
+    } else {
+        callee.check_attributes(findings, model::NameTable(), place);
+    }
+    return facts;
 }
 
 void check_nested(Checking& checking, const onnx::Message& node, const FieldPath& place,

@@ -9,10 +9,17 @@
 
 namespace onnxmap::check {
 
-/// `parts`: those of the node. Changes nothing but `findings`. Returns whether an attribute holds
-/// messages, which check_nested() is for.
-bool check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
-                      const NodeParts& parts, const FieldPath& place, const Owner& owner);
+/// What the checks of its values need to know of a node.
+struct NodeFacts {
+    const onnx::Operator* known = nullptr;  // its operator, if ONNX describes it
+    onnx::ValueType decided = {};           // of the first output, if an attribute decides it
+    bool is_not_described = false;          // whether nobody describes the operator
+    bool is_nested = false;  // whether an attribute holds messages, which check_nested() is for
+};
+
+/// `parts`: those of the node. Changes nothing but `findings`.
+NodeFacts check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
+                           const NodeParts& parts, const FieldPath& place, const Owner& owner);
 
 /// The tensors, types and subgraphs in the attributes of a node in `body`.
 void check_nested(Checking& checking, const onnx::Message& node, const FieldPath& place,

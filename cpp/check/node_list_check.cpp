@@ -21,6 +21,7 @@ constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
 constexpr std::size_t kBatches = 16;   // that threads read ahead
 // Look-ups that are in flight at once.
 constexpr std::size_t kAhead = 16;
+constexpr std::size_t kMostShapes = 3;  // inputs that a rule for shapes looks at
 
 }  // namespace
 
@@ -32,7 +33,9 @@ NodeListCheck::NodeListCheck(Checking& checking, const FieldPath& place,
       fields_(fields),
       row_(row),
       owner_(owner),
-      outer_(around.graph) {
+      outer_(around.graph),
+      checks_shapes_(owner.operators != nullptr && checking.findings.wants(Rule::value_shape)),
+      shapes_(fields) {
     checking_.visible.enter(around.sees_outer, around.is_last);
 }
 
@@ -129,11 +132,20 @@ void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings&
         };
         const onnx::Message node = fields_.message().inner(row_, element);
         parts.read(node);
-        const bool is_nested =
+        const NodeFacts facts =
             check_node_alone(checking_, findings, node, parts, place_of(i), owner_);
         if (!parts.name.empty()) note(Kind::named, parts.name, 0);
         note_names(Kind::used, parts.inputs);
-        if (is_nested) note(Kind::nested, {}, 0);
+        if (facts.known != nullptr) {
+            events.all.push_back({{},
+                                  facts.known->position(),
+                                  facts.decided.code(),
+                                  static_cast<std::uint16_t>(i - begin),
+                                  Kind::called});
+        } else if (facts.is_not_described) {
+            note(Kind::foreign, parts.domain, 0);
+        }
+        if (facts.is_nested) note(Kind::nested, {}, 0);
         note_names(Kind::defined, parts.outputs);
     }
 }
@@ -166,10 +178,14 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
             break;
         case Kind::used: {
             const VisibleValues::Id id = visible.known(visible.names().add(event.name, event.hash));
+            types_.begin(node);
+            types_.add_input(event.slot, id, visible.type(id));
             if (visible.is_visible(id)) break;
             unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
             break;
         }
+        case Kind::called: judge_types(event, node); break;
+        case Kind::foreign: checking_.count_not_described(event.name); break;
         case Kind::nested: check_nested(checking_, this->node(node), place_of(node), *this); break;
         case Kind::defined:
             defined(visible.known(visible.names().add(event.name, event.hash)), event, node);
@@ -191,7 +207,45 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
         }
         check_identifier(checking_.findings, event.name, output);
     }
+    const onnx::ValueType told = visible.described_type(value);
     visible.mark(value, Mark::is_made);
+    const onnx::ValueType made = types_.output(node, event.slot);
+    if (!made.is_known()) return;
+    if (told.is_known() && told != made) {
+        const FieldPath place = place_of(node);
+        checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
+                        [&] {
+                            return "the node makes " + made.text() + ", and the graph says that " +
+                                   quoted(event.name) + " is " + told.text();
+                        });
+    }
+    visible.set_type(value, made);
+}
+
+void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
+    types_.begin(node);
+    const onnx::Operator op(onnx::operator_rows()[event.hash]);
+    const auto decided = onnx::ValueType::from_code(static_cast<std::uint8_t>(event.slot));
+    types_.judge(op, decided, [&](std::uint32_t slot, auto&& message) {
+        const FieldPath place = place_of(node);
+        checking_.found(Rule::operator_type, FieldPath{&place, &field<"NodeProto.input">, slot},
+                        message);
+    });
+    if (checks_shapes_ && has_shape_rule(op)) judge_shapes(op, node);
+}
+
+void NodeListCheck::judge_shapes(const onnx::Operator& op, std::uint64_t index) {
+    std::vector<std::optional<Shape>> shapes;
+    for (const auto& [slot, value, type] : types_.inputs()) {
+        if (slot >= kMostShapes) break;
+        shapes.resize(slot + 1);
+        shapes[slot] = shapes_.find(value);
+    }
+    const auto wrong = wrong_shape(op, node(index), shapes);
+    if (!wrong) return;
+    const FieldPath place = place_of(index);
+    checking_.found(Rule::value_shape, FieldPath{&place, &field<"NodeProto.input">, wrong->slot},
+                    [&] { return std::string(op.name()) + ": " + wrong->message; });
 }
 
 void NodeListCheck::note_call(const onnx::Message& node) {

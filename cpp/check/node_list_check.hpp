@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "check/checking.hpp"
+#include "check/shape_check.hpp"
+#include "check/signature_types.hpp"
 #include "model/field_index.hpp"
 #include "model/name_table.hpp"
 
@@ -39,6 +41,15 @@ class NodeListCheck {
     /// Defines an input or an initializer. Empty names define nothing.
     void define(std::string_view name, Mark mark, const FieldPath& place);
 
+    /// The element of a field of the graph tells the shape of a value.
+    void tell_shape(VisibleValues::Id value, const FieldPath& element) {
+        if (checks_shapes_) shapes_.add(value, *element.row, element.index);
+    }
+    /// The shape that was told first.
+    [[nodiscard]] const std::optional<Shape>& told_shape(VisibleValues::Id value) {
+        return shapes_.find(value);
+    }
+
     /// Checks all nodes. A node sees what was defined before.
     void check_nodes();
 
@@ -46,14 +57,16 @@ class NodeListCheck {
     enum class Kind : std::uint8_t {
         named,    // the node has this name
         used,     // an input
+        called,   // the node has an operator that ONNX describes: its position and the decided type
+        foreign,  // the node has one of this domain, which nobody describes
         nested,   // the node has attributes that hold messages
         defined,  // an output
     };
     // Small, since it goes from one processor's cache to another's.
     struct Event {
         std::string_view name;
-        std::uint32_t hash;  // of the name
-        std::uint32_t slot;  // among the inputs or outputs
+        std::uint32_t hash;  // of the name, or the position of the operator
+        std::uint32_t slot;  // among the inputs or outputs, or the decided type
         std::uint16_t node;  // from the first of the batch
         Kind kind;
     };
@@ -80,6 +93,8 @@ class NodeListCheck {
     void apply(const Event& event, std::uint64_t node);
     void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);
     void defined_again(VisibleValues::Id value, const FieldPath& place);
+    void judge_shapes(const onnx::Operator& op, std::uint64_t node);
+    void judge_types(const Event& event, std::uint64_t node);
     void note_call(const onnx::Message& node);
     void resolve();
     void find_cycle();
@@ -96,6 +111,9 @@ class NodeListCheck {
     NodeListCheck* outer_;
     model::NameTable node_names_;
     std::vector<Unknown> unknown_;
+    SignatureTypes types_;
+    bool checks_shapes_;
+    ToldShapes shapes_;
     std::uint64_t titled_ = UINT64_MAX;  // the node whose title was asked for last
     std::string_view title_;
 };

@@ -58,6 +58,10 @@ struct NodeParts {
     /// What a message calls the node.
     [[nodiscard]] std::string_view title() const noexcept { return name.empty() ? op_type : name; }
 
+    [[nodiscard]] bool has_no_output() const noexcept {
+        return std::ranges::all_of(outputs, [](auto each) { return each.empty(); });
+    }
+
     /// Whether an input or an output has the name.
     [[nodiscard]] bool uses(std::string_view value) const {
         if (inputs.size() + outputs.size() <= kFew) {

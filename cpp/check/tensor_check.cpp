@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "check/metadata_check.hpp"
 #include "check/string_check.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/tensor.hpp"
@@ -210,6 +211,9 @@ BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const Fie
 
 void check_tensor(Checking& checking, const onnx::Message& tensor, const FieldPath& place) {
     check_part(checking, tensor, place);
+    if (tensor.has(field<"TensorProto.metadata_props">)) {
+        check_metadata(checking.findings, tensor, field<"TensorProto.metadata_props">, place);
+    }
 }
 
 void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const FieldPath& place) {

@@ -46,7 +46,7 @@ class TrainingCheck {
         const auto algorithm = info.child(field<"TrainingInfoProto.algorithm">);
         GraphNames first;
         GraphNames step;
-        const Owner owner{checking_.imports};
+        const Owner owner{checking_.imports, checking_.operators_of(checking_.imports)};
         if (initialization) {
             const FieldPath at{&place, &field<"TrainingInfoProto.initialization">};
             GraphCheck(checking_, *initialization, at, GraphKind::initialization, owner).run();

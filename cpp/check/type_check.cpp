@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "check/metadata_check.hpp"
 #include "onnx/data_type.hpp"
 #include "onnx/schema.hpp"
 
@@ -131,6 +132,34 @@ void check_type(Checking& checking, const onnx::Message& type, const FieldPath& 
     }
 }
 
+onnx::ValueType type_of_value(const onnx::Message& value_info) {
+    using Kind = onnx::ValueType::Kind;
+    std::optional<onnx::Message> type = value_info.child(field<"ValueInfoProto.type">);
+    bool is_optional = false;
+    bool is_sequence = false;
+    while (type) {
+        const wire::FieldRow* const row = type->which("value");
+        const auto value = row == nullptr ? std::nullopt : type->child(*row);
+        if (!value) return {};
+        if (row == &field<"TypeProto.tensor_type">) {
+            const Kind kind = is_optional ? (is_sequence ? Kind::optional_sequence : Kind::optional)
+                                          : (is_sequence ? Kind::sequence : Kind::tensor);
+            return {kind, value->int64(field<"TypeProto.Tensor.elem_type">)};
+        }
+        if (row == &field<"TypeProto.map_type">) return onnx::ValueType::other();
+        if (row == &field<"TypeProto.optional_type"> && !is_optional && !is_sequence) {
+            is_optional = true;
+            type = value->child(field<"TypeProto.Optional.elem_type">);
+        } else if (row == &field<"TypeProto.sequence_type"> && !is_sequence) {
+            is_sequence = true;
+            type = value->child(field<"TypeProto.Sequence.elem_type">);
+        } else {
+            return {};  // a sparse tensor, a sequence of sequences
+        }
+    }
+    return {};
+}
+
 void check_value_info(Checking& checking, const onnx::Message& value_info, const FieldPath& place,
                       bool is_boundary) {
     const wire::FieldRow& row = field<"ValueInfoProto.type">;
@@ -146,6 +175,10 @@ void check_value_info(Checking& checking, const onnx::Message& value_info, const
         return;
     }
     check_type(checking, *type, here);
+    if (value_info.has(field<"ValueInfoProto.metadata_props">)) {
+        check_metadata(checking.findings, value_info, field<"ValueInfoProto.metadata_props">,
+                       place);
+    }
     if (!is_boundary) return;
     const bool is_dense = kind == &field<"TypeProto.tensor_type">;
     if (is_dense || kind == &field<"TypeProto.sparse_tensor_type">) {

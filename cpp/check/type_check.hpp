@@ -4,6 +4,7 @@
 
 #include "check/checking.hpp"
 #include "onnx/message.hpp"
+#include "onnx/operators.hpp"
 
 namespace onnxmap::check {
 
@@ -14,6 +15,9 @@ void check_type(Checking& checking, const onnx::Message& type, const FieldPath& 
 /// have a type and a shape.
 void check_value_info(Checking& checking, const onnx::Message& value_info, const FieldPath& place,
                       bool is_boundary);
+
+/// The type that a ValueInfoProto gives its value.
+[[nodiscard]] onnx::ValueType type_of_value(const onnx::Message& value_info);
 
 /// The element type of a tensor or tensor type, by its number: ONNX defines it, and the IR version
 /// of the model has it.

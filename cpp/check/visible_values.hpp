@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/name_table.hpp"
+#include "onnx/operators.hpp"
 #include "os/large_vector.hpp"
 
 namespace onnxmap::check {
@@ -19,6 +20,7 @@ class VisibleValues {
 
     /// What is known of a name in the innermost graph that defines it.
     enum Mark : std::uint8_t {
+        none = 0,
         is_input = 1,
         is_initializer = 2,
         is_made = 4,  // by a node
@@ -82,15 +84,32 @@ class VisibleValues {
         if (state.depth != depth_) {
             if (!scopes_.back().is_last) changed_.emplace_back(id, state);
             const bool stays_visible = (mark & kDefined) == 0 && is_visible(id);
-            state = {depth_, static_cast<std::uint8_t>(stays_visible ? is_outer : 0)};
+            state = stays_visible ? State{depth_, is_outer, state.type} : State{.depth = depth_};
         }
         state.marks |= mark;
+    }
+
+    /// The type of a value: of one that is visible, or of one that the graph describes.
+    [[nodiscard]] onnx::ValueType type(Id id) const {
+        return states_[id].depth >= floor_ ? states_[id].type : onnx::ValueType();
+    }
+    /// The type of a value that the graph where the walk is only describes so far.
+    [[nodiscard]] onnx::ValueType described_type(Id id) const {
+        const State& state = states_[id];
+        return state.depth == depth_ && (state.marks & kDefined) == 0 ? state.type
+                                                                      : onnx::ValueType();
+    }
+    /// Notes the type of a value of the graph where the walk is, which may come later.
+    void set_type(Id id, onnx::ValueType type) {
+        mark(id, none);
+        states_[id].type = type;
     }
 
   private:
     struct State {
         std::uint16_t depth = 0;  // of the graph that defines it
         std::uint8_t marks = 0;
+        onnx::ValueType type = {};
     };
     struct Scope {
         std::size_t changed;

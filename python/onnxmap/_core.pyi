@@ -1802,6 +1802,22 @@ class Initializers(MutableMapping[str, Tensor]):
         """
         ...
 
+    def replace(self, name: str, values: Any) -> None:
+        """
+        Give an initializer other values of the same shape, in the type that it has.
+
+        Args:
+            name: of the initializer.
+            values: what can be assigned. Numbers of another type are converted as by NumPy's `astype`; large
+                arrays of the same type are not copied.
+
+        Raises:
+            KeyError: there is no initializer of this name.
+            ValueError: the values have another shape.
+            TypeError: the initializer has integers or strings, and the values do not.
+        """
+        ...
+
     def setdefault(self, name: str, values: Any = None) -> Tensor:
         """
         Return the initializer of a name; if there is none, add one with these values first.

@@ -695,7 +695,8 @@ class Model:
         *,
         values: bool = False,
         strict: bool = False,
-        operators: bool = False,
+        operators: bool = True,
+        full: bool = False,
         select: Iterable[str] | str | None = None,
         ignore: Iterable[str] | str | None = None,
     ) -> CheckReport:
@@ -711,8 +712,10 @@ class Model:
                 sparse tensors ascend.
             strict: also give advice that many good models do not follow, such as that names are
                 identifiers of C.
-            operators: also ask `onnx.checker`, with the weights left out, whether the nodes fit the
-                signatures of their operators. It stops at the first fault. Needs the extra
+            operators: compare nodes with the signatures of their operators, which onnxmap knows
+                without the package onnx, and follow the types of values through the graph.
+            full: also ask `onnx.checker`, which infers the type and the shape of each value, with
+                the large weights left out. It stops at the first fault. Needs the extra
                 `onnxmap[onnx]`.
             select: the names of the rules to look for, such as `["node.*", "value.cycle"]`. Then
                 `strict` has no effect. By default, all rules.
@@ -723,17 +726,17 @@ class Model:
 
         Raises:
             ValueError: no rule has one of the names, `select` names `onnx.checker` alone without
-                `operators`, or the model is closed.
+                `full`, or the model is closed.
             FileChangedError: the file of the model changed since it was loaded.
             OSError: a file cannot be opened, and not for a reason that a rule names.
         """
         checks, document = _read.checks, self._open()
-        chosen = checks.chosen_rules(strict, select, ignore, operators=operators)
+        chosen = checks.chosen_rules(strict, select, ignore, operators=operators, full=full)
         report = checks.check_message(document.proto, chosen, values=values)
-        if not operators or checks.OPERATORS.name not in chosen:
+        if not full or checks.OFFICIAL.name not in chosen:
             return report
-        fault = _official().fault_of_operators(document)
-        return report if fault is None else checks.with_fault_of_operators(report, fault)
+        fault = _official().official_fault(document)
+        return report if fault is None else checks.with_official_fault(report, fault)
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
 

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "bulk/read_items.hpp"
+#include "check/check.hpp"
 #include "fuzz/ask_questions.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
@@ -79,6 +80,7 @@ class Reading {
         few.max_bytes = kFewCharacters;
         attempt(true, [&] { read_limited_text(few); });
         attempt(true, [&] { read_limited_json({few}); });
+        attempt(false, [&] { check_rules(); });
     }
 
     void read_tensors() {
@@ -129,6 +131,18 @@ class Reading {
     }
 
     [[nodiscard]] bool constant() const noexcept { return bytes_ != InputBytes::changing; }
+
+    void check_rules() {
+        const bool is_set = &document_.root().table() == &message<"OperatorSetProto">;
+        if (!document_.is_model() && !is_set) return;
+        constexpr std::uint64_t kKept = 4;
+        const std::vector<bool> all(check::rules().size(), true);
+        const check::Findings findings = check::check(document_, {all, kKept, true});
+        for (const check::Finding& each : findings.found()) {
+            touch(as_bytes(each.where));
+            touch(as_bytes(each.message));
+        }
+    }
 
     void read_limited_text(const onnx::TextOptions& options) {
         std::uint64_t read = 0;

@@ -55,16 +55,19 @@ RULES = tuple(
     Rule(name, _SEVERITY_OF[level], level == "strict", *texts)
     for name, level, *texts in _core.rules()
 )
-# The rule of what `onnx.checker` says about signatures of operators, which onnxmap does not know.
-OPERATORS = Rule(
+# The rule of what onnx itself says, which knows the shapes that each operator makes.
+OFFICIAL = Rule(
     "onnx.checker",
     "error",
     False,
     "onnx.checker",
-    "onnx.checker accepts the model and the signatures of its operators. It stops at one fault.",
-    "Mend the other errors first, since it may mean one of them; then see the operator.",
+    "onnx.checker accepts the model, and so does its inference of types and shapes. It stops at "
+    "one fault.",
+    "Mend the other errors first, since it may mean one of them.",
 )
-_BY_NAME = {rule.name: rule for rule in (*RULES, OPERATORS)}
+_BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
+# Those that look at the signatures of operators.
+_OF_OPERATORS = ("operator.*", "value.type", "value.shape")
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,10 @@ class CheckReport(Sequence[Finding]):
                 yield f"  and {left} more"
 
 
-def with_fault_of_operators(report: CheckReport, fault: str) -> CheckReport:
+def with_official_fault(report: CheckReport, fault: str) -> CheckReport:
     """Return a report with what `onnx.checker` says, too."""
-    finding = Finding(OPERATORS.severity, OPERATORS.name, "", fault)
-    return CheckReport((*report, finding), {**report.counts, OPERATORS.name: 1})
+    finding = Finding(OFFICIAL.severity, OFFICIAL.name, "", fault)
+    return CheckReport((*report, finding), {**report.counts, OFFICIAL.name: 1})
 
 
 def check_operator_set(
@@ -209,15 +212,22 @@ def check_message(
 
 
 def chosen_rules(
-    strict: bool, select: Patterns, ignore: Patterns, *, operators: bool = False
+    strict: bool,
+    select: Patterns,
+    ignore: Patterns,
+    *,
+    operators: bool = True,
+    full: bool = False,
 ) -> frozenset[str]:
     """The names of the rules to look for."""
     if select is None:
         chosen = {name for name, rule in _BY_NAME.items() if strict or not rule.strict}
     else:
         chosen = _named(select)
-        if chosen == {OPERATORS.name} and not operators:
-            raise ValueError(f"the rule {OPERATORS.name} is only looked for with `operators`")
+        if chosen == {OFFICIAL.name} and not full:
+            raise ValueError(f"the rule {OFFICIAL.name} is only looked for with `full`")
+    if not operators:
+        chosen -= _named(_OF_OPERATORS)
     return frozenset(chosen - _named(ignore or ()))
 
 

@@ -25,11 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--values", "also read what only the values of tensors tell")
     flag(parser, "--strict", "also give advice that many good models do not follow")
-    flag(
-        parser,
-        "--operators",
-        "also ask onnx.checker whether nodes fit their operators (needs the extra onnx)",
-    )
+    flag(parser, "--no-operators", "do not compare nodes with the signatures of their operators")
+    flag(parser, "--full", "also ask onnx.checker, with its inference (needs the extra onnx)")
     parser.add_argument(
         "--select", metavar="RULES", help="look for these rules alone: node.*,value.cycle"
     )
@@ -58,7 +55,8 @@ def _report(name: str, arguments: argparse.Namespace) -> onnxmap.CheckReport:
     with wrong_values():  # the names of rules
         if isinstance(checked, onnxmap.OperatorSet):
             return checked.check(**options)
-        return checked.check(values=arguments.values, operators=arguments.operators, **options)
+        options |= {"values": arguments.values, "full": arguments.full}
+        return checked.check(operators=not arguments.no_operators, **options)
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -52,11 +52,11 @@ def convert_version(document: _core.Document, target_version: int) -> None:
     _edit(document, converted, forgotten)
 
 
-def fault_of_operators(document: _core.Document) -> str | None:
-    """Return what `onnx.checker` says is wrong; None if nothing is."""
+def official_fault(document: _core.Document) -> str | None:
+    """Return what `onnx.checker` or its inference says is wrong; None if nothing is."""
     try:
-        check_operators(document)
-    except onnx.checker.ValidationError as failure:
+        check_operators(document, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as failure:
         return " ".join(str(failure).split())  # one line
     return None
 

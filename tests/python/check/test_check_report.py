@@ -21,7 +21,7 @@ def broken(nodes: int = 1) -> ModelProto:
     return helper.make_model(
         helper.make_graph(
             [
-                helper.make_node("Relu", ["nowhere", ""], [f"y{i}"], name=f"n{i}")
+                helper.make_node("Clip", ["nowhere", ""], [f"y{i}"], name=f"n{i}")
                 for i in range(nodes)
             ],
             "g",
@@ -152,6 +152,7 @@ def test_edits_are_checked() -> None:
     model = onnxmap.loads(broken().SerializeToString())
     del model.proto.graph.value_info[:]
     model.graph.nodes[0].inputs[:] = ["flag"]
+    model.graph.nodes[0].op_type = "Not"
     assert model.check().ok
     model.graph.nodes[0].op_type = ""
     assert [each.rule for each in model.check()] == ["node.op_type"]
@@ -166,21 +167,23 @@ def test_a_lenient_model_is_checked_like_others() -> None:
         assert [each.rule for each in report] == ["tensor.data_size"]
 
 
-def test_operators() -> None:
-    node = helper.make_node("Relu", ["x", "x"], ["y"])
-    shape = [helper.make_tensor_value_info(name, 1, [1]) for name in ("x", "y")]
-    model = helper.make_model(helper.make_graph([node], "g", shape[:1], shape[1:]), ir_version=10)
+def test_full_asks_onnx_for_shapes() -> None:
+    node = helper.make_node("Reshape", ["x", "s"], ["y"])
+    infos = [helper.make_tensor_value_info(name, 1, [6]) for name in ("x", "y")]
+    shape = numpy_helper.from_array(np.array([2, 3]), "s")
+    graph = helper.make_graph([node], "g", infos[:1], infos[1:], [shape])
+    model = helper.make_model(graph, ir_version=10)
     assert check(model).ok
-    report = check(model, operators=True)
+    report = check(model, full=True)
     assert [each.rule for each in report] == ["onnx.checker"]
-    assert "Relu" in report[0].message
-    assert check(model, operators=True, ignore="onnx.checker").ok
-    model.graph.node[0].input.pop()
-    assert check(model, operators=True).ok
-    onnx.checker.check_model(model)
+    assert "Reshape" in report[0].message
+    assert check(model, full=True, ignore="onnx.checker").ok
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", 1, [2, 3]))
+    assert check(model, full=True).ok
+    onnx.checker.check_model(model, full_check=True)
 
 
-def test_the_rule_of_onnx_checker_needs_operators() -> None:
+def test_the_rule_of_onnx_checker_needs_full() -> None:
     model = helper.make_model(
         helper.make_graph(
             [helper.make_node("Relu", ["x"], ["y"], unknown=1)],
@@ -189,12 +192,12 @@ def test_the_rule_of_onnx_checker_needs_operators() -> None:
             [helper.make_tensor_value_info("y", 1, [1])],
         )
     )
-    with pytest.raises(ValueError, match=r"onnx\.checker.*operators"):
+    with pytest.raises(ValueError, match=r"onnx\.checker.*full"):
         check(model, select="onnx.checker")
-    (finding,) = check(model, select=iter(["onnx.checker"]), operators=True)
+    (finding,) = check(model, select=iter(["onnx.checker"]), full=True)
     assert "unknown" in finding.message
     assert "\n" not in finding.message
-    assert check(model, ignore="onnx.checker").ok
+    assert check(model, operators=False).ok
 
 
 def test_a_missing_version_is_one_finding() -> None:

@@ -38,7 +38,7 @@ def test_a_good_and_a_bad_model(run: Run, tmp_path: Path) -> None:
 
 
 def test_warnings_and_hints_are_no_failure(run: Run, tmp_path: Path) -> None:
-    path = model(tmp_path / "model.onnx", inputs=("x", ""))
+    path = model(tmp_path / "model.onnx", "Clip", ("x", ""))
     ran = run("check", path)
     assert (ran.status, ran.out.splitlines()[0]) == (0, f"{path}: 1 hint")
 
@@ -70,10 +70,13 @@ def test_rules_are_chosen(run: Run, tmp_path: Path) -> None:
     assert ran.err.startswith("onnxmap: no rule is named 'value.undefinde'; did you mean")
 
 
-def test_strict_and_operators(run: Run, tmp_path: Path) -> None:
+def test_strict_operators_and_full(run: Run, tmp_path: Path) -> None:
     path = model(tmp_path / "model.onnx", inputs=("x", "x"))
-    assert run("check", path).status == 0
-    ran = run("check", path, "--operators")
+    ran = run("check", path)
+    assert ran.status == 1
+    assert "operator.inputs" in ran.out
+    assert run("check", path, "--no-operators").status == 0
+    ran = run("check", path, "--no-operators", "--full")
     assert ran.status == 1
     assert "onnx.checker" in ran.out
     odd = onnxmap.load(path)

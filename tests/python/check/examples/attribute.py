@@ -76,8 +76,8 @@ EXAMPLES = [
         kept="""
             graph {
               node {
-                op_type: "Pad" input: "x" output: "z"
-                attribute { name: "pads" type: INTS ints: 0 ints: 0 }
+                op_type: "Transpose" input: "x" output: "z"
+                attribute { name: "perm" type: INTS ints: 0 ints: 0 }
               }
             }
         """,
@@ -96,8 +96,8 @@ EXAMPLES = [
         kept="""
             graph {
               node {
-                op_type: "Pad" input: "x" output: "z"
-                attribute { name: "pads" type: INTS }
+                op_type: "Transpose" input: "x" output: "z"
+                attribute { name: "perm" type: INTS }
               }
             }
         """,

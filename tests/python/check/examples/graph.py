@@ -66,6 +66,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -78,6 +79,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -255,5 +257,52 @@ EXAMPLES = [
         "graph.node[1].output[0]",
         broken='graph { node { name: "relu" op_type: "Relu" input: "x" output: "1" } }',
         kept='graph { node { name: "relu" op_type: "Relu" input: "x" output: "_1" } }',
+    ),
+    Example(
+        "graph.metadata_key",
+        "graph.metadata_props[1]",
+        broken="""
+            graph { metadata_props { key: "a" value: "1" } metadata_props { key: "a" value: "2" } }
+        """,
+        kept='graph { metadata_props { key: "a" } metadata_props { key: "b" } }',
+    ),
+    Example(
+        "graph.metadata_key",
+        "graph.input[1].metadata_props[0]",
+        broken="""
+            graph {
+              input {
+                name: "i" type { tensor_type { elem_type: 1 shape { } } }
+                metadata_props { value: "1" }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              input {
+                name: "i" type { tensor_type { elem_type: 1 shape { } } }
+                metadata_props { key: "a" value: "1" }
+              }
+            }
+        """,
+    ),
+    Example(
+        "graph.metadata_key",
+        "graph.initializer[0].metadata_props[1]",
+        broken="""
+            graph {
+              initializer {
+                name: "w" data_type: 1 dims: 1 float_data: 1
+                metadata_props { key: "a" } metadata_props { key: "a" }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              initializer {
+                name: "w" data_type: 1 dims: 1 float_data: 1 metadata_props { key: "a" }
+              }
+            }
+        """,
     ),
 ]

@@ -94,7 +94,7 @@ EXAMPLES = [
         """,
     ),
     Example(
-        "model.metadata_key",
+        "graph.metadata_key",
         "graph.node[1].metadata_props[0]",
         broken="""
             graph {

@@ -39,7 +39,7 @@ EXAMPLES = [
         "node.outputs",
         "graph.node[1]",
         broken='graph { node { op_type: "Dropout" input: "x" output: "" output: "" } }',
-        kept='graph { node { op_type: "Dropout" input: "x" output: "" output: "z" } }',
+        kept='graph { node { op_type: "Dropout" input: "x" output: "z" output: "u" } }',
     ),
     Example(
         "node.trailing_empty",

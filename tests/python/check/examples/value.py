@@ -24,6 +24,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -39,6 +40,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -58,6 +60,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -70,6 +73,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -92,6 +96,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH
@@ -104,6 +109,7 @@ EXAMPLES = [
             graph {
               node {
                 op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
                 attribute {
                   name: "body"
                   type: GRAPH

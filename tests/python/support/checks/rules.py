@@ -13,13 +13,18 @@ RULES = [rule[0] for rule in _core.rules()]
 LEVELS = {rule[0]: rule[1] for rule in _core.rules()}
 
 Found = list[tuple[str, str]]
+# The hint that a model has operators of its own, as many models of the tests do.
+NOT_DESCRIBED = "operator.not_described"
 
 
-def found_in(model: Any, values: bool = False, strict: bool = False) -> Found:
+def found_in(
+    model: Any, values: bool = False, strict: bool = False, ignore: str | None = NOT_DESCRIBED
+) -> Found:
     """Return the rule and the path of each finding in a model or an operator set."""
-    is_set = isinstance(model, onnxmap.OperatorSet)
-    report = model.check(strict=strict) if is_set else model.check(values=values, strict=strict)
-    return [(each.rule, each.where) for each in report]
+    options: dict[str, Any] = {"strict": strict, "ignore": ignore}
+    if not isinstance(model, onnxmap.OperatorSet):
+        options["values"] = values
+    return [(each.rule, each.where) for each in model.check(**options)]
 
 
 def found(data: bytes | Path, values: bool = False, strict: bool = False) -> Found:

@@ -140,7 +140,7 @@ FUNCTIONS = """
       node { op_type: "G" domain: "org.test" overload: "o" input: "c" input: "b" output: "d" }
     }
     functions {
-      name: "G" domain: "org.test" overload: "o" input: "a" output: "b"
+      name: "G" domain: "org.test" overload: "o" input: ["a", "e"] output: "b"
       opset_import { domain: "org.test" version: 1 }
       node { op_type: "B" domain: "org.test" input: "a" output: "b" }
     }

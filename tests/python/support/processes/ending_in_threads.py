@@ -25,7 +25,7 @@ ABOUT_A_VALUE = ("producer", "consumers", "uses", "value")  # methods of a graph
 SECONDS = 1.0  # at most; the process ends once all threads are in a call
 
 
-EDITS = ("clear", "pop", "popitem", "rename", "revert", "save", "setdefault", "update")
+EDITS = ("clear", "pop", "popitem", "rename", "replace", "revert", "save", "setdefault", "update")
 
 
 def touch(value: object) -> None:
@@ -72,7 +72,7 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
 
     def edited() -> None:
         mine = onnxmap.load(path)
-        mine.initializers["w0"] = out
+        mine.initializers.replace("w0", out)
         mine.initializers.rename("w0", "other")
         mine.graph.nodes.append(onnxmap.make_node("Neg", ["x"], ["y"], name="new"))
         mine.graph.nodes[0].inputs += ["x"]

@@ -64,7 +64,7 @@ NOT_TRIED = {
         [
             f"{kind}.{name}"
             for kind, names in {
-                "Initializers": "clear pop popitem rename setdefault update",
+                "Initializers": "clear pop popitem rename replace setdefault update",
                 "MessageList": f"add {_LIST_EDITS}",
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom MergeFrom MergeFromString ParseFromString "

@@ -1,0 +1,63 @@
+#include "check/known_operators.hpp"
+
+#include <algorithm>
+
+namespace onnxmap::check {
+
+namespace {
+
+std::size_t position_of(std::string_view domain) {
+    const auto domains = onnx::operator_domains();
+    const auto found = std::ranges::find(domains, plain_domain(domain), &onnx::OperatorDomain::name);
+    return static_cast<std::size_t>(found - domains.begin());
+}
+
+// Whether an attribute says what the type of the first output is: no input has the same.
+bool decides_type(const onnx::Operator& op) {
+    if (op.name() == "Constant" || op.name() == "ConstantOfShape") return true;
+    return std::ranges::any_of(kTypeAttributes,
+                               [&](std::string_view name) { return op.attribute(name).has_value(); });
+}
+
+}  // namespace
+
+KnownOperators::Versions KnownOperators::versions_of(const Imports& imports) {
+    Versions versions{};
+    const auto domains = onnx::operator_domains();
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+        const std::int64_t version = imports.find(domains[i].name).value_or(0);
+        versions.at(i) = version > domains[i].newest ? 0 : std::max<std::int64_t>(version, 0);
+    }
+    return versions;
+}
+
+KnownOperators::KnownOperators(const Versions& versions) : versions_(versions) {
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+        if (versions.at(i) == 0) continue;
+        Set& set = sets_.at(i);
+        onnx::for_each_operator(i, versions.at(i), [&](const onnx::Operator& op) {
+            set.names.add(op.name());
+            set.operators.push_back(op);
+            set.decides_type.push_back(decides_type(op));
+        });
+    }
+}
+
+KnownOperators::Found KnownOperators::find(std::string_view domain,
+                                           std::string_view op_type) const {
+    const std::size_t position = domain.empty() ? 0 : position_of(domain);
+    if (position == sets_.size() || versions_.at(position) == 0) return {};
+    const Set& set = sets_.at(position);
+    const auto found = set.names.find(op_type);
+    if (!found) return {.is_described = true};
+    return {true, &set.operators[*found], set.decides_type[*found]};
+}
+
+const KnownOperators& OperatorsOfImports::of(const Imports& imports) {
+    const auto versions = KnownOperators::versions_of(imports);
+    const auto found = std::ranges::find(known_, versions, [](const auto& each) { return each.first; });
+    if (found != known_.end()) return found->second;
+    return known_.emplace_back(versions, KnownOperators(versions)).second;
+}
+
+}  // namespace onnxmap::check

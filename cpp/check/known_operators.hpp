@@ -1,0 +1,56 @@
+// The operators that a node may have: those of the operator sets that its model or function
+// imports, as far as ONNX describes them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "check/imports.hpp"
+#include "model/name_table.hpp"
+#include "onnx/operators.hpp"
+
+namespace onnxmap::check {
+
+/// Attributes that say which element type an output has.
+inline constexpr std::string_view kTypeAttributes[] = {"to", "dtype", "output_dtype",
+                                                       "output_datatype"};
+
+class KnownOperators {
+  public:
+    /// The version of each set that ONNX describes; 0: none, or one that is newer than the table.
+    using Versions = std::array<std::int64_t, 4>;
+    static Versions versions_of(const Imports& imports);
+
+    explicit KnownOperators(const Versions& versions);
+
+    struct Found {
+        bool is_described = false;                // whether ONNX describes the set
+        const onnx::Operator* operator_ = nullptr;  // null: the set has no such operator
+        bool decides_type = false;  // whether an attribute decides the type of the first output
+    };
+    [[nodiscard]] Found find(std::string_view domain, std::string_view op_type) const;
+
+  private:
+    struct Set {
+        model::NameTable names;
+        std::vector<onnx::Operator> operators;
+        std::vector<bool> decides_type;
+    };
+    std::array<Set, std::tuple_size_v<Versions>> sets_;
+    Versions versions_;
+};
+
+/// Those of each set of imports, made once.
+class OperatorsOfImports {
+  public:
+    [[nodiscard]] const KnownOperators& of(const Imports& imports);
+
+  private:
+    std::deque<std::pair<KnownOperators::Versions, KnownOperators>> known_;
+};
+
+}  // namespace onnxmap::check

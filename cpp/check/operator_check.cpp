@@ -1,0 +1,214 @@
+#include "check/operator_check.hpp"
+
+#include <algorithm>
+
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+std::string range_text(std::size_t least, std::size_t most, std::string_view what) {
+    std::string text;
+    if (least == most) {
+        text = std::to_string(least);
+    } else if (most == onnx::Operator::kUnlimited) {
+        text = "at least " + std::to_string(least);
+    } else {
+        text = std::to_string(least) + " to " + std::to_string(most);
+    }
+    text.append(" ").append(what);
+    return most == 1 || (most == onnx::Operator::kUnlimited && least == 1) ? text : text + "s";
+}
+
+// What schemas have, and onnx.defs does not tell: all outputs or one, and attributes of any name.
+// Source: NumOutputs() of BatchNormalization, AllowUncheckedAttributes() of LayerNormalization.
+bool has_all_outputs_or_one(const onnx::Operator& op) { return op.name() == "BatchNormalization"; }
+bool takes_any_attribute(const onnx::Operator& op) { return op.name() == "LayerNormalization"; }
+
+struct Names {
+    Rule rule;
+    std::string_view what;
+    const wire::FieldRow* row;
+    const std::vector<std::string_view>* names;
+    std::size_t least;
+    std::size_t most;
+};
+
+void check_count(Findings& findings, const Names& each, const std::string& title,
+                 const FieldPath& place) {
+    const std::size_t count = each.names->size();
+    if (each.least <= count && count <= each.most) return;
+    findings.add(each.rule, place, [&] {
+        return title + " has " + range_text(each.least, each.most, each.what) +
+               ", and the node has " + std::to_string(count);
+    });
+}
+
+template <class Parameters>
+void check_required(Findings& findings, const Names& each, const std::string& title,
+                    const FieldPath& place, Parameters&& parameter) {
+    for (std::size_t i = 0; i < each.names->size(); ++i) {
+        if (!(*each.names)[i].empty() || !parameter(i).required) continue;
+        findings.add(each.rule, FieldPath{&place, each.row, i}, [&] {
+            return std::string(each.what) + " " + std::to_string(i) + " of " + title +
+                   " is not optional, and the node leaves it out";
+        });
+    }
+}
+
+// The field of each AttributeType that has messages.
+onnx::ValueType tensor_type(const onnx::Message& tensor) {
+    return {onnx::ValueType::Kind::tensor, tensor.int64(field<"TensorProto.data_type">)};
+}
+
+}  // namespace
+
+Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& parts,
+               const FieldPath& place, const Owner& owner)
+    : name_(parts.op_type) {
+    if (owner.operators == nullptr || parts.op_type.empty()) return;
+    if (!checking.functions.empty()) {
+        const auto found = checking.functions.find(parts.domain, parts.op_type, parts.overload);
+        if (found) {
+            function_ = &checking.functions.signature(*found);
+            return;
+        }
+    }
+    found_ = owner.operators->find(parts.domain, parts.op_type);
+    const auto version = owner.imports.find(parts.domain);
+    if (!version) return;  // the rule node.domain says so
+    if (!found_.is_described) {
+        is_not_described_ = true;
+    } else if (found_.operator_ == nullptr) {
+        findings.add(Rule::operator_unknown, place, [&] {
+            return "version " + std::to_string(*version) + " of " +
+                   (plain_domain(parts.domain).empty() ? "ai.onnx" : std::string(parts.domain)) +
+                   " has no operator " + quoted(parts.op_type);
+        });
+    } else if (found_.operator_->deprecated()) {
+        findings.add(Rule::operator_deprecated, place,
+                     [&] { return title() + " is deprecated; the node " + quoted(parts.title()) +
+                                  " uses it"; });
+        found_ = {};
+    }
+}
+
+std::string Callee::title() const {
+    if (function_ != nullptr) return "the function " + quoted(name_);
+    return std::string(name_) + " of version " + std::to_string(found_.operator_->since());
+}
+
+void Callee::check_counts(Findings& findings, const NodeParts& parts,
+                          const FieldPath& place) const {
+    Names inputs{Rule::operator_inputs, "input", &field<"NodeProto.input">, &parts.inputs, 0, 0};
+    Names outputs{Rule::operator_outputs, "output", &field<"NodeProto.output">, &parts.outputs, 0,
+                  0};
+    if (function_ != nullptr) {
+        // Those at the end of the list may be left out.
+        inputs.most = function_->inputs;
+        outputs.most = function_->outputs;
+        if (inputs.most >= parts.inputs.size() && outputs.most >= parts.outputs.size()) return;
+        check_count(findings, inputs, title(), place);
+        check_count(findings, outputs, title(), place);
+        return;
+    }
+    const onnx::Operator* const op = found_.operator_;
+    if (op == nullptr) return;
+    inputs.least = op->least_inputs();
+    inputs.most = op->most_inputs();
+    outputs.least = op->least_outputs();
+    outputs.most = op->most_outputs();
+    for (const Names* const each : {&inputs, &outputs}) {
+        const bool is_input = each == &inputs;
+        if (!is_input && parts.has_no_output()) continue;  // the rule node.outputs says so
+        const auto is_named = [](std::string_view name) { return !name.empty(); };
+        const std::size_t count = each->names->size();
+        const auto most = each->most == onnx::Operator::kUnlimited ? SIZE_MAX : each->most;
+        const bool is_between = each->least < count && count < most;
+        if (!is_input && is_between && has_all_outputs_or_one(*op)) {
+            findings.add(each->rule, place, [&] {
+                return title() + " has 1 or " + std::to_string(most) +
+                       " outputs, and the node has " + std::to_string(count);
+            });
+        }
+        if (each->least <= count && count <= most && std::ranges::all_of(*each->names, is_named)) {
+            continue;
+        }
+        if (count < each->least || count > most) check_count(findings, *each, title(), place);
+        check_required(findings, *each, title(), place, [&](std::size_t i) {
+            return is_input ? op->input(i) : op->output(i);
+        });
+    }
+}
+
+void Callee::check_attribute(Findings& findings, const AttributeParts& attribute,
+                             const FieldPath& place) const {
+    const std::string_view name = attribute.name;
+    const auto unknown = [&] {
+        findings.add(Rule::operator_attribute_unknown, place,
+                     [&] { return title() + " has no attribute " + quoted(name); });
+    };
+    if (function_ != nullptr) {
+        if (!function_->attributes.find(name)) unknown();
+        return;
+    }
+    if (found_.operator_ == nullptr || name.empty()) return;
+    const auto known = found_.operator_->attribute(name);
+    if (!known) {
+        // Source: isInternalSymbol() in onnx's defs/schema.cc.
+        const bool is_allowed = name.starts_with("__") || takes_any_attribute(*found_.operator_);
+        if (!is_allowed) unknown();
+        return;
+    }
+    const std::int32_t type = attribute.type.value_or(0);
+    if (type == 0 || type == known->type) return;
+    findings.add(Rule::operator_attribute_type, place, [&] {
+        return "the attribute " + quoted(name) + " of " + title() + " is " +
+               attribute_type_text(known->type) + ", and that of the node " +
+               attribute_type_text(type);
+    });
+}
+
+void Callee::check_attributes(Findings& findings, const model::NameTable& names,
+                              const FieldPath& place) const {
+    if (found_.operator_ == nullptr || !found_.operator_->needs_attributes()) return;
+    found_.operator_->for_each_attribute([&](const onnx::Operator::Attribute& each) {
+        if (!each.required || names.find(each.name)) return;
+        findings.add(Rule::operator_attribute_missing, place, [&] {
+            return title() + " needs the attribute " + quoted(each.name) +
+                   ", and the node has none of that name";
+        });
+    });
+}
+
+onnx::ValueType decided_type(const onnx::Operator& op, const onnx::Message& node,
+                             const NodeParts& parts) {
+    using Kind = onnx::ValueType::Kind;
+    const bool is_constant = op.name() == "Constant";
+    onnx::ValueType decided;
+    // Source: ConstantOfShape in onnx.defs.
+    if (op.name() == "ConstantOfShape") decided = {Kind::tensor, 1};
+    for (const wire::Field& each : parts.attributes) {
+        const onnx::Message attribute = node.inner(field<"NodeProto.attribute">, each);
+        const std::string_view name = attribute.text(field<"AttributeProto.name">);
+        if (name == "value") {
+            const auto tensor = attribute.child(field<"AttributeProto.t">);
+            if (tensor) decided = tensor_type(*tensor);
+        } else if (is_constant && name.starts_with("value_")) {
+            const bool is_float = name.starts_with("value_float");
+            decided = {Kind::tensor, is_float ? 1 : name.starts_with("value_int") ? 7 : 8};
+        } else if (std::ranges::find(kTypeAttributes, name) != std::end(kTypeAttributes)) {
+            const std::int64_t number = attribute.int64(field<"AttributeProto.i">);
+            const onnx::TypeSet& types = op.types(op.output(0).letter);
+            for (const Kind kind : {Kind::tensor, Kind::sequence}) {
+                if (types.has({kind, number})) return {kind, number};
+            }
+        }
+    }
+    return decided;
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,204 @@
+#include "check/shape_check.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "onnx/schema.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+using Shapes = std::vector<std::optional<Shape>>;
+
+// Source: the operators of version 7 and later that say "multidirectional broadcasting".
+constexpr std::string_view kBroadcasting[] = {
+    "Add",  "And",         "BitShift", "BitwiseAnd",  "BitwiseOr", "BitwiseXor", "Div", "Equal",
+    "Greater", "GreaterOrEqual", "Less",  "LessOrEqual", "Mod",  "Mul",        "Or",  "Pow",
+    "Sub",  "Xor",
+};
+constexpr std::int64_t kFirstThatBroadcasts = 7;
+
+bool broadcasts(const onnx::Operator& op) {
+    return op.since() >= kFirstThatBroadcasts &&
+           std::ranges::find(kBroadcasting, op.name()) != std::end(kBroadcasting);
+}
+
+bool differ(std::int64_t a, std::int64_t b) noexcept { return a >= 0 && b >= 0 && a != b; }
+
+std::int64_t int_attribute(const onnx::Message& node, std::string_view name, std::int64_t missing) {
+    const wire::FieldRow& row = field<"NodeProto.attribute">;
+    std::int64_t found = missing;
+    node.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message attribute = node.inner(row, value);
+        if (attribute.text(field<"AttributeProto.name">) != name) return;
+        if (attribute.has(field<"AttributeProto.ref_attr_name">)) found = -1;  // the caller's
+        if (const auto number = attribute.find(field<"AttributeProto.i">)) found = number->int64();
+    });
+    return found;
+}
+
+WrongShape wrong(std::size_t slot, const std::string& what, const Shape& shape,
+                 std::string_view other, const Shape& other_shape) {
+    return {slot, what + ": its shape is " + shape_text(shape) + ", and that of " +
+                      std::string(other) + " " + shape_text(other_shape)};
+}
+
+std::optional<WrongShape> check_broadcast(const Shapes& in) {
+    if (in.size() < 2 || !in[0] || !in[1]) return std::nullopt;
+    const Shape& a = *in[0];
+    const Shape& b = *in[1];
+    for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+        const std::int64_t left = a[a.size() - i];
+        const std::int64_t right = b[b.size() - i];
+        if (left != 1 && right != 1 && differ(left, right)) {
+            return wrong(1, "the two inputs do not broadcast", b, "input 0", a);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<WrongShape> check_matmul(const Shapes& in) {
+    if (in.size() < 2 || !in[0] || !in[1]) return std::nullopt;
+    const Shape& a = *in[0];
+    const Shape& b = *in[1];
+    if (a.empty() || b.empty()) {
+        const std::size_t scalar = a.empty() ? 0 : 1;
+        return WrongShape{scalar, "MatMul does not take a scalar"};
+    }
+    const std::int64_t rows = b.size() == 1 ? b[0] : b[b.size() - 2];
+    if (differ(a.back(), rows)) return wrong(1, "the inner dimensions differ", b, "input 0", a);
+    return std::nullopt;
+}
+
+std::optional<WrongShape> check_gemm(const onnx::Operator& op, const onnx::Message& node,
+                                     const Shapes& in) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(in.size(), 2); ++i) {
+        if (in[i] && in[i]->size() != 2) {
+            return WrongShape{i, "Gemm takes matrices, and the shape is " + shape_text(*in[i])};
+        }
+    }
+    if (in.size() < 2 || !in[1]) return std::nullopt;
+    const std::int64_t turned_a = int_attribute(node, "transA", 0);
+    const std::int64_t turned_b = int_attribute(node, "transB", 0);
+    if (turned_a < 0 || turned_b < 0) return std::nullopt;
+    const Shape& b = *in[1];
+    if (in[0]) {
+        const Shape& a = *in[0];
+        if (differ(a[turned_a != 0 ? 0 : 1], b[turned_b != 0 ? 1 : 0])) {
+            return wrong(1, "the inner dimensions differ", b, "input 0", a);
+        }
+    }
+    if (in.size() < 3 || !in[2] || op.since() < kFirstThatBroadcasts) return std::nullopt;
+    const Shape& c = *in[2];
+    const std::int64_t columns = b[turned_b != 0 ? 0 : 1];
+    if (c.size() > 2 || (!c.empty() && c.back() != 1 && differ(c.back(), columns))) {
+        return wrong(2, "it does not broadcast to the result", c, "input 1", b);
+    }
+    return std::nullopt;
+}
+
+std::optional<WrongShape> check_conv(const onnx::Message& node, const Shapes& in) {
+    if (in.size() < 2 || !in[1]) return std::nullopt;
+    const Shape& w = *in[1];
+    if (w.size() < 3) {
+        return WrongShape{1, "Conv takes weights of at least 3 dimensions, and the shape is " +
+                                 shape_text(w)};
+    }
+    if (in[0]) {
+        const Shape& x = *in[0];
+        if (x.size() != w.size()) {
+            return wrong(1, "it has another number of dimensions than input 0", w, "input 0", x);
+        }
+        const std::int64_t groups = int_attribute(node, "group", 1);
+        if (groups > 0 && x[1] >= 0 && w[1] >= 0 && (x[1] % groups != 0 || x[1] / groups != w[1])) {
+            return wrong(1, "the channels differ for " + std::to_string(groups) + " group" +
+                                (groups == 1 ? "" : "s"),
+                         w, "input 0", x);
+        }
+    }
+    if (in.size() < 3 || !in[2]) return std::nullopt;
+    const Shape& bias = *in[2];
+    if (bias.size() != 1 || differ(bias[0], w[0])) {
+        return wrong(2, "a bias has one value for each filter", bias, "input 1", w);
+    }
+    return std::nullopt;
+}
+
+Shape shape_of_type(const onnx::Message& shape) {
+    const wire::FieldRow& row = field<"TensorShapeProto.dim">;
+    Shape dims;
+    shape.for_each_value(row, [&](const wire::Field& value) {
+        const auto dim =
+            shape.inner(row, value).find(field<"TensorShapeProto.Dimension.dim_value">);
+        dims.push_back(dim ? std::max<std::int64_t>(dim->int64(), -1) : -1);
+    });
+    return dims;
+}
+
+}  // namespace
+
+std::optional<Shape> told_shape(const onnx::Message& message) {
+    if (&message.table() == &onnx::message<"TensorProto">) {
+        const tensor::Header header = tensor::read_header(message);
+        if (header.rank > tensor::kMaxRank || header.has_segment) return std::nullopt;
+        return Shape(header.dims().begin(), header.dims().end());
+    }
+    if (&message.table() == &onnx::message<"SparseTensorProto">) {
+        Shape dims;
+        message.for_each_value(field<"SparseTensorProto.dims">,
+                               [&](const wire::Field& dim) { dims.push_back(dim.int64()); });
+        return dims;
+    }
+    const auto type = message.child(field<"ValueInfoProto.type">);
+    const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
+    if (kind != &field<"TypeProto.tensor_type">) return std::nullopt;
+    const auto tensor = type->child(*kind);
+    const auto shape = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
+    return shape ? std::optional(shape_of_type(*shape)) : std::nullopt;
+}
+
+std::string shape_text(const Shape& shape) {
+    std::string text = "[";
+    for (const std::int64_t dim : shape) {
+        if (text.size() > 1) text += ", ";
+        text += dim < 0 ? "?" : std::to_string(dim);
+    }
+    return text += "]";
+}
+
+bool contradict(const Shape& a, const Shape& b) {
+    return !std::ranges::equal(a, b, [](auto left, auto right) { return !differ(left, right); });
+}
+
+const std::optional<Shape>& ToldShapes::find(VisibleValues::Id value) {
+    static const std::optional<Shape> kNone;
+    if (!is_sorted_) {
+        std::ranges::stable_sort(told_, {}, &Told::value);
+        is_sorted_ = true;
+    }
+    const auto found = std::ranges::lower_bound(told_, value, {}, &Told::value);
+    if (found == told_.end() || found->value != value) return kNone;
+    if (found->row != nullptr) {
+        const wire::Field element = fields_.at(*found->row, found->index);
+        found->shape = told_shape(fields_.message().inner(*found->row, element));
+        found->row = nullptr;
+    }
+    return found->shape;
+}
+
+bool has_shape_rule(const onnx::Operator& op) {
+    return op.name() == "Conv" || op.name() == "Gemm" || op.name() == "MatMul" || broadcasts(op);
+}
+
+std::optional<WrongShape> wrong_shape(const onnx::Operator& op, const onnx::Message& node,
+                                      const Shapes& inputs) {
+    if (op.name() == "Conv") return check_conv(node, inputs);
+    if (op.name() == "Gemm") return check_gemm(op, node, inputs);
+    return op.name() == "MatMul" ? check_matmul(inputs) : check_broadcast(inputs);
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,341 @@
+"""Examples of the rules about the signatures of operators, and the types and shapes that follow."""
+
+from __future__ import annotations
+
+from check.examples.example import Example
+
+CONV = """
+    graph {{
+      initializer {{
+        name: "w" data_type: {dtype} dims: [4, {channels}, 1, 1] raw_data: "{values}"
+      }}
+      input {{
+        name: "image"
+        type {{
+          tensor_type {{
+            elem_type: 1
+            shape {{ dim {{ }} dim {{ dim_value: 2 }} dim {{ }} dim {{ }} }}
+          }}
+        }}
+      }}
+      node {{ op_type: "Conv" input: "image" input: "w" output: "z" }}
+    }}
+"""
+CALLED = 'opset_import { domain: "d" version: 1 } graph { node { op_type: "F" domain: "d" %s } }'
+FUNCTION = """
+    functions {
+      name: "F" domain: "d" input: "a" output: "b" attribute: "axis" opset_import { version: 21 }
+      node {
+        op_type: "Softmax" input: "a" output: "b"
+        attribute { name: "axis" type: INT ref_attr_name: "axis" }
+      }
+    }
+"""
+CALL = CALLED + FUNCTION
+
+EXAMPLES = [
+    Example(
+        "operator.unknown",
+        "graph.node[1]",
+        broken='graph { node { op_type: "Relux" input: "x" output: "z" } }',
+        kept='graph { node { op_type: "Relu" input: "x" output: "z" } }',
+    ),
+    Example(  # version 21 of ai.onnx does not have it yet
+        "operator.unknown",
+        "graph.node[1]",
+        broken='graph { node { op_type: "RMSNormalization" input: "x" input: "x" output: "z" } }',
+        kept='graph { node { op_type: "Identity" input: "x" output: "z" } }',
+    ),
+    Example(
+        "operator.unknown",
+        "graph.node[1]",
+        broken="""
+            opset_import { domain: "ai.onnx.ml" version: 3 }
+            graph { node { op_type: "Binarized" domain: "ai.onnx.ml" input: "x" output: "z" } }
+        """,
+        kept="""
+            opset_import { domain: "ai.onnx.ml" version: 3 }
+            graph { node { op_type: "Binarizer" domain: "ai.onnx.ml" input: "x" output: "z" } }
+        """,
+    ),
+    Example(
+        "operator.deprecated",
+        "graph.node[1]",
+        broken="""
+            graph {
+              input { name: "s" type { tensor_type { elem_type: 1 shape { dim { } } } } }
+              node { op_type: "Upsample" input: "x" input: "s" output: "z" }
+            }
+        """,
+        kept="""
+            graph {
+              input { name: "s" type { tensor_type { elem_type: 1 shape { dim { } } } } }
+              node { op_type: "Resize" input: "x" input: "" input: "s" output: "z" }
+            }
+        """,
+    ),
+    Example(
+        "operator.inputs",
+        "graph.node[1]",
+        broken='graph { node { op_type: "Clip" input: ["x", "x", "x", "x", "x"] output: "z" } }',
+        kept='graph { node { op_type: "Sum" input: ["x", "x", "x", "x", "x"] output: "z" } }',
+    ),
+    Example(
+        "operator.inputs",
+        "graph.node[1].input[0]",
+        broken='graph { node { op_type: "Clip" input: "" input: "x" output: "z" } }',
+        kept='graph { node { op_type: "Clip" input: "x" input: "" input: "x" output: "z" } }',
+    ),
+    Example(
+        "operator.inputs",
+        "graph.node[1]",
+        broken=CALL % 'input: ["x", "x"] output: "z"',
+        kept=CALL % 'input: "x" output: "z"',
+    ),
+    Example(
+        "operator.outputs",
+        "graph.node[1]",
+        broken='graph { node { op_type: "Abs" input: "x" output: ["z", "u"] } }',
+        kept='graph { node { op_type: "Dropout" input: "x" output: ["z", "u"] } }',
+    ),
+    Example(
+        "operator.outputs",
+        "graph.node[1]",
+        broken=CALL % 'input: "x" output: ["z", "u"]',
+        kept=CALL % 'input: "x" output: "z"',
+    ),
+    Example(
+        "operator.attribute_unknown",
+        'graph.node[1].attribute["axes"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z" attribute { name: "axes" type: INT i: 0 }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z" attribute { name: "axis" type: INT i: 0 }
+              }
+              node {
+                op_type: "Abs" input: "x" output: "u" attribute { name: "__mine" type: INT i: 0 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "operator.attribute_unknown",
+        'graph.node[1].attribute["axes"]',
+        broken=CALL % 'input: "x" output: "z" attribute { name: "axes" type: INT i: 0 }',
+        kept=CALL % 'input: "x" output: "z" attribute { name: "axis" type: INT i: 0 }',
+    ),
+    Example(
+        "operator.attribute_missing",
+        "graph.node[1]",
+        broken='graph { node { op_type: "Cast" input: "x" output: "z" } }',
+        kept="""
+            graph {
+              node {
+                op_type: "Cast" input: "x" output: "z" attribute { name: "to" type: INT i: 7 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "operator.attribute_type",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: FLOAT f: 0 }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 }
+              }
+            }
+        """,
+    ),
+    Example(  # a weight of another type than the data
+        "operator.type",
+        "graph.node[1].input[1]",
+        broken=CONV.format(dtype=11, channels=2, values="12345678" * 8),
+        kept=CONV.format(dtype=1, channels=2, values="1234" * 8),
+    ),
+    Example(
+        "operator.type",
+        "graph.node[2].input[0]",
+        broken="""
+            graph {
+              node { op_type: "Shape" input: "x" output: "s" }
+              node { op_type: "Softmax" input: "s" output: "z" }
+            }
+        """,
+        kept="""
+            graph {
+              node { op_type: "Shape" input: "x" output: "s" }
+              node {
+                op_type: "Cast" input: "s" output: "f" attribute { name: "to" type: INT i: 1 }
+              }
+              node { op_type: "Softmax" input: "f" output: "z" }
+            }
+        """,
+    ),
+    Example(  # half of the model was converted to float16
+        "operator.type",
+        "graph.node[2].input[1]",
+        broken="""
+            graph {
+              node {
+                op_type: "Cast" input: "x" output: "h" attribute { name: "to" type: INT i: 10 }
+              }
+              node { op_type: "Add" input: "h" input: "x" output: "z" }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Cast" input: "x" output: "h" attribute { name: "to" type: INT i: 10 }
+              }
+              node { op_type: "Add" input: "h" input: "h" output: "z" }
+            }
+        """,
+    ),
+    Example(
+        "operator.not_described",
+        "",
+        broken="""
+            opset_import { domain: "org.example" version: 1 }
+            graph { node { op_type: "Magic" domain: "org.example" input: "x" output: "z" } }
+        """,
+        kept="""
+            opset_import { domain: "org.example" version: 1 }
+            graph { node { op_type: "Abs" input: "x" output: "z" } }
+        """,
+    ),
+    Example(
+        "value.type",
+        "graph.node[1].output[0]",
+        broken="""
+            graph {
+              node { op_type: "Abs" input: "x" output: "z" }
+              value_info { name: "z" type { tensor_type { elem_type: 11 } } }
+            }
+        """,
+        kept="""
+            graph {
+              node { op_type: "Abs" input: "x" output: "z" }
+              value_info { name: "z" type { tensor_type { elem_type: 1 } } }
+            }
+        """,
+    ),
+    Example(
+        "value.type",
+        "graph.value_info[0]",
+        broken="""
+            graph {
+              initializer { name: "w" data_type: 1 dims: 1 float_data: 1 }
+              value_info { name: "w" type { tensor_type { elem_type: 11 } } }
+            }
+        """,
+        kept="""
+            graph {
+              initializer { name: "w" data_type: 1 dims: 1 float_data: 1 }
+              value_info { name: "w" type { tensor_type { elem_type: 1 } } }
+            }
+        """,
+    ),
+    Example(
+        "value.shape",
+        "graph.node[1].input[1]",
+        broken=CONV.format(dtype=1, channels=3, values="1234" * 12),
+        kept=CONV.format(dtype=1, channels=2, values="1234" * 8),
+    ),
+    Example(
+        "value.shape",
+        "graph.node[1].input[1]",
+        broken="""
+            graph {
+              initializer { name: "a" data_type: 1 dims: 2 float_data: [1, 2] }
+              initializer { name: "b" data_type: 1 dims: 3 float_data: [1, 2, 3] }
+              node { op_type: "Add" input: "a" input: "b" output: "z" }
+            }
+        """,
+        kept="""
+            graph {
+              initializer { name: "a" data_type: 1 dims: [3, 1] float_data: [1, 2, 3] }
+              initializer { name: "b" data_type: 1 dims: 3 float_data: [1, 2, 3] }
+              node { op_type: "Add" input: "a" input: "b" output: "z" }
+            }
+        """,
+    ),
+    Example(
+        "value.shape",
+        "graph.node[1].input[1]",
+        broken="""
+            graph {
+              initializer { name: "a" data_type: 1 dims: [1, 2] float_data: [1, 2] }
+              initializer { name: "b" data_type: 1 dims: [3, 1] float_data: [1, 2, 3] }
+              node { op_type: "MatMul" input: "a" input: "b" output: "z" }
+            }
+        """,
+        kept="""
+            graph {
+              initializer { name: "a" data_type: 1 dims: [1, 3] float_data: [1, 2, 3] }
+              initializer { name: "b" data_type: 1 dims: [3, 1] float_data: [1, 2, 3] }
+              node { op_type: "MatMul" input: "a" input: "b" output: "z" }
+            }
+        """,
+    ),
+    Example(
+        "value.shape",
+        "graph.node[1].input[2]",
+        broken="""
+            graph {
+              initializer { name: "a" data_type: 1 dims: [3, 2] float_data: [1, 2, 3, 4, 5, 6] }
+              initializer { name: "c" data_type: 1 dims: 2 float_data: [1, 2] }
+              node {
+                op_type: "Gemm" input: "a" input: "a" input: "c" output: "z"
+                attribute { name: "transB" type: INT i: 1 }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              initializer { name: "a" data_type: 1 dims: [3, 2] float_data: [1, 2, 3, 4, 5, 6] }
+              initializer { name: "c" data_type: 1 dims: 3 float_data: [1, 2, 3] }
+              node {
+                op_type: "Gemm" input: "a" input: "a" input: "c" output: "z"
+                attribute { name: "transB" type: INT i: 1 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "value.shape",
+        "graph.value_info[0]",
+        broken="""
+            graph {
+              initializer { name: "w" data_type: 1 dims: 1 float_data: 1 }
+              value_info {
+                name: "w" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              initializer { name: "w" data_type: 1 dims: 1 float_data: 1 }
+              value_info {
+                name: "w" type { tensor_type { elem_type: 1 shape { dim { dim_param: "n" } } } }
+              }
+            }
+        """,
+    ),
+]  # fmt: skip
