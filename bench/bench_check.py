@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.question import MOST_TAKEN, OURS, Question
-from bench.ratios import Count, at_least
+from bench.ratios import Count, at_least, at_most
 from bench.sampling import Work
 
 # The names and notes of 200 000 nodes, or the pages around a few weights.
@@ -30,9 +30,21 @@ def checked(key: str, title: str, model: str) -> Question:
     )
 
 
+OPERATORS = Question(
+    key="P29",
+    title="200 000 nodes: check with the signatures of operators",
+    pairs=21,
+    works={
+        OURS: Work("ours", "check_operators", "valid_nodes_200k"),
+        "operators=False": Work("ours", "check_structure", "valid_nodes_200k"),
+    },
+    targets=[at_most(2, OURS, "operators=False")],
+)
+
 QUESTIONS = {
     question.key: question
     for question in (
+        OPERATORS,
         checked("P25", "1.8 GB inline: load and check", "inline_1800mb"),
         checked("P25 nodes", "200 000 nodes: load and check", "valid_nodes_200k"),
     )

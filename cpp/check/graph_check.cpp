@@ -262,8 +262,8 @@ void GraphCheck::check_described_initializer(const onnx::Message& value, Visible
         });
     }
     const std::optional<Shape> shape = told_shape(value);
-    const std::optional<Shape>& of_tensor = body_.told_shape(id);
-    if (!shape || !of_tensor || !contradict(*shape, *of_tensor)) return;
+    const Shape* const of_tensor = body_.told_shape(id);
+    if (!shape || of_tensor == nullptr || !contradict(*shape, *of_tensor)) return;
     checking_.found(Rule::value_shape, place, [&] {
         return "the shape of the initializer is " + shape_text(*of_tensor) +
                ", and value_info says " + shape_text(*shape);

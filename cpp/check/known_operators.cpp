@@ -2,21 +2,24 @@
 
 #include <algorithm>
 
+#include "check/shape_check.hpp"
+
 namespace onnxmap::check {
 
 namespace {
 
 std::size_t position_of(std::string_view domain) {
     const auto domains = onnx::operator_domains();
-    const auto found = std::ranges::find(domains, plain_domain(domain), &onnx::OperatorDomain::name);
+    const auto found =
+        std::ranges::find(domains, plain_domain(domain), &onnx::OperatorDomain::name);
     return static_cast<std::size_t>(found - domains.begin());
 }
 
 // Whether an attribute says what the type of the first output is: no input has the same.
 bool decides_type(const onnx::Operator& op) {
     if (op.name() == "Constant" || op.name() == "ConstantOfShape") return true;
-    return std::ranges::any_of(kTypeAttributes,
-                               [&](std::string_view name) { return op.attribute(name).has_value(); });
+    return std::ranges::any_of(
+        kTypeAttributes, [&](std::string_view name) { return op.attribute(name).has_value(); });
 }
 
 }  // namespace
@@ -37,8 +40,7 @@ KnownOperators::KnownOperators(const Versions& versions) : versions_(versions) {
         Set& set = sets_.at(i);
         onnx::for_each_operator(i, versions.at(i), [&](const onnx::Operator& op) {
             set.names.add(op.name());
-            set.operators.push_back(op);
-            set.decides_type.push_back(decides_type(op));
+            set.found.push_back({true, op, decides_type(op), has_shape_rule(op)});
         });
     }
 }
@@ -50,12 +52,13 @@ KnownOperators::Found KnownOperators::find(std::string_view domain,
     const Set& set = sets_.at(position);
     const auto found = set.names.find(op_type);
     if (!found) return {.is_described = true};
-    return {true, &set.operators[*found], set.decides_type[*found]};
+    return set.found[*found];
 }
 
 const KnownOperators& OperatorsOfImports::of(const Imports& imports) {
     const auto versions = KnownOperators::versions_of(imports);
-    const auto found = std::ranges::find(known_, versions, [](const auto& each) { return each.first; });
+    const auto found =
+        std::ranges::find(known_, versions, [](const auto& each) { return each.first; });
     if (found != known_.end()) return found->second;
     return known_.emplace_back(versions, KnownOperators(versions)).second;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,17 +29,17 @@ class KnownOperators {
     explicit KnownOperators(const Versions& versions);
 
     struct Found {
-        bool is_described = false;                // whether ONNX describes the set
-        const onnx::Operator* operator_ = nullptr;  // null: the set has no such operator
-        bool decides_type = false;  // whether an attribute decides the type of the first output
+        bool is_described = false;                     // whether ONNX describes the set
+        std::optional<onnx::Operator> operator_ = {};  // nothing: the set has none of that name
+        bool decides_type = false;    // whether an attribute decides the type of the first output
+        bool has_shape_rule = false;  // see shape_check.hpp
     };
     [[nodiscard]] Found find(std::string_view domain, std::string_view op_type) const;
 
   private:
     struct Set {
         model::NameTable names;
-        std::vector<onnx::Operator> operators;
-        std::vector<bool> decides_type;
+        std::vector<Found> found;  // of each name
     };
     std::array<Set, std::tuple_size_v<Versions>> sets_;
     Versions versions_;

@@ -119,10 +119,12 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
         check_metadata(findings, node, field<"NodeProto.metadata_props">, place);
     }
     check_identifier(findings, parts.name, place);
-    NodeFacts facts{.known = callee.known(), .is_not_described = callee.is_not_described()};
+    NodeFacts facts{.known = callee.known().operator_,
+                    .has_shape_rule = callee.known().has_shape_rule,
+                    .is_not_described = callee.is_not_described()};
     if (!parts.attributes.empty()) {
         facts.is_nested = check_attributes(checking, findings, node, parts, place, owner, callee);
-        if (callee.decides_type()) facts.decided = decided_type(*facts.known, node, parts);
+        if (callee.known().decides_type) facts.decided = decided_type(*facts.known, node, parts);
     } else {
         callee.check_attributes(findings, model::NameTable(), place);
     }

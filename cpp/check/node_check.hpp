@@ -2,6 +2,8 @@
 // the values that it uses.
 #pragma once
 
+#include <optional>
+
 #include "check/checking.hpp"
 #include "check/node_list_check.hpp"
 #include "check/node_parts.hpp"
@@ -11,9 +13,10 @@ namespace onnxmap::check {
 
 /// What the checks of its values need to know of a node.
 struct NodeFacts {
-    const onnx::Operator* known = nullptr;  // its operator, if ONNX describes it
-    onnx::ValueType decided = {};           // of the first output, if an attribute decides it
-    bool is_not_described = false;          // whether nobody describes the operator
+    std::optional<onnx::Operator> known = {};  // its operator, if ONNX describes it
+    bool has_shape_rule = false;               // of the operator
+    onnx::ValueType decided = {};              // of the first output, if an attribute decides it
+    bool is_not_described = false;             // whether nobody describes the operator
     bool is_nested = false;  // whether an attribute holds messages, which check_nested() is for
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,7 @@ constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
 constexpr std::size_t kBatches = 16;   // that threads read ahead
 // Look-ups that are in flight at once.
 constexpr std::size_t kAhead = 16;
-constexpr std::size_t kMostShapes = 3;  // inputs that a rule for shapes looks at
+constexpr std::uint32_t kHasShapeRule = 0x100;  // of an operator, beside the decided type
 
 }  // namespace
 
@@ -136,10 +137,10 @@ void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings&
             check_node_alone(checking_, findings, node, parts, place_of(i), owner_);
         if (!parts.name.empty()) note(Kind::named, parts.name, 0);
         note_names(Kind::used, parts.inputs);
-        if (facts.known != nullptr) {
+        if (facts.known) {
             events.all.push_back({{},
                                   facts.known->position(),
-                                  facts.decided.code(),
+                                  facts.decided.code() | (facts.has_shape_rule ? kHasShapeRule : 0),
                                   static_cast<std::uint16_t>(i - begin),
                                   Kind::called});
         } else if (facts.is_not_described) {
@@ -231,15 +232,18 @@ void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
         checking_.found(Rule::operator_type, FieldPath{&place, &field<"NodeProto.input">, slot},
                         message);
     });
-    if (checks_shapes_ && has_shape_rule(op)) judge_shapes(op, node);
+    if (checks_shapes_ && (event.slot & kHasShapeRule) != 0) judge_shapes(op, node);
 }
 
 void NodeListCheck::judge_shapes(const onnx::Operator& op, std::uint64_t index) {
-    std::vector<std::optional<Shape>> shapes;
+    InputShapes shapes{};
     for (const auto& [slot, value, type] : types_.inputs()) {
-        if (slot >= kMostShapes) break;
-        shapes.resize(slot + 1);
-        shapes[slot] = shapes_.find(value);
+        if (slot < shapes.size()) shapes.at(slot) = shapes_.find(value);
+    }
+    // No rule is about the first input alone.
+    if (std::ranges::none_of(shapes | std::views::drop(1),
+                             [](auto each) { return each != nullptr; })) {
+        return;
     }
     const auto wrong = wrong_shape(op, node(index), shapes);
     if (!wrong) return;

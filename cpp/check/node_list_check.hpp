@@ -45,10 +45,8 @@ class NodeListCheck {
     void tell_shape(VisibleValues::Id value, const FieldPath& element) {
         if (checks_shapes_) shapes_.add(value, *element.row, element.index);
     }
-    /// The shape that was told first.
-    [[nodiscard]] const std::optional<Shape>& told_shape(VisibleValues::Id value) {
-        return shapes_.find(value);
-    }
+    /// The shape that was told first; null if none was.
+    [[nodiscard]] const Shape* told_shape(VisibleValues::Id value) { return shapes_.find(value); }
 
     /// Checks all nodes. A node sees what was defined before.
     void check_nodes();
@@ -66,7 +64,7 @@ class NodeListCheck {
     struct Event {
         std::string_view name;
         std::uint32_t hash;  // of the name, or the position of the operator
-        std::uint32_t slot;  // among the inputs or outputs, or the decided type
+        std::uint32_t slot;  // among the inputs or outputs, or what is known of the operator
         std::uint16_t node;  // from the first of the batch
         Kind kind;
     };

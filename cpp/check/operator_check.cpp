@@ -82,16 +82,16 @@ Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& pa
     if (!version) return;  // the rule node.domain says so
     if (!found_.is_described) {
         is_not_described_ = true;
-    } else if (found_.operator_ == nullptr) {
+    } else if (!found_.operator_) {
         findings.add(Rule::operator_unknown, place, [&] {
             return "version " + std::to_string(*version) + " of " +
                    (plain_domain(parts.domain).empty() ? "ai.onnx" : std::string(parts.domain)) +
                    " has no operator " + quoted(parts.op_type);
         });
     } else if (found_.operator_->deprecated()) {
-        findings.add(Rule::operator_deprecated, place,
-                     [&] { return title() + " is deprecated; the node " + quoted(parts.title()) +
-                                  " uses it"; });
+        findings.add(Rule::operator_deprecated, place, [&] {
+            return title() + " is deprecated; the node " + quoted(parts.title()) + " uses it";
+        });
         found_ = {};
     }
 }
@@ -104,8 +104,8 @@ std::string Callee::title() const {
 void Callee::check_counts(Findings& findings, const NodeParts& parts,
                           const FieldPath& place) const {
     Names inputs{Rule::operator_inputs, "input", &field<"NodeProto.input">, &parts.inputs, 0, 0};
-    Names outputs{Rule::operator_outputs, "output", &field<"NodeProto.output">, &parts.outputs, 0,
-                  0};
+    Names outputs{Rule::operator_outputs, "output", &field<"NodeProto.output">,
+                  &parts.outputs,         0,        0};
     if (function_ != nullptr) {
         // Those at the end of the list may be left out.
         inputs.most = function_->inputs;
@@ -115,8 +115,8 @@ void Callee::check_counts(Findings& findings, const NodeParts& parts,
         check_count(findings, outputs, title(), place);
         return;
     }
-    const onnx::Operator* const op = found_.operator_;
-    if (op == nullptr) return;
+    const std::optional<onnx::Operator>& op = found_.operator_;
+    if (!op) return;
     inputs.least = op->least_inputs();
     inputs.most = op->most_inputs();
     outputs.least = op->least_outputs();
@@ -138,9 +138,8 @@ void Callee::check_counts(Findings& findings, const NodeParts& parts,
             continue;
         }
         if (count < each->least || count > most) check_count(findings, *each, title(), place);
-        check_required(findings, *each, title(), place, [&](std::size_t i) {
-            return is_input ? op->input(i) : op->output(i);
-        });
+        check_required(findings, *each, title(), place,
+                       [&](std::size_t i) { return is_input ? op->input(i) : op->output(i); });
     }
 }
 
@@ -155,7 +154,7 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
         if (!function_->attributes.find(name)) unknown();
         return;
     }
-    if (found_.operator_ == nullptr || name.empty()) return;
+    if (!found_.operator_ || name.empty()) return;
     const auto known = found_.operator_->attribute(name);
     if (!known) {
         // Source: isInternalSymbol() in onnx's defs/schema.cc.
@@ -174,7 +173,7 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
 
 void Callee::check_attributes(Findings& findings, const model::NameTable& names,
                               const FieldPath& place) const {
-    if (found_.operator_ == nullptr || !found_.operator_->needs_attributes()) return;
+    if (!found_.operator_ || !found_.operator_->needs_attributes()) return;
     found_.operator_->for_each_attribute([&](const onnx::Operator::Attribute& each) {
         if (!each.required || names.find(each.name)) return;
         findings.add(Rule::operator_attribute_missing, place, [&] {

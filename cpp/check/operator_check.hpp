@@ -28,8 +28,8 @@ class Callee {
     void check_attributes(Findings& findings, const model::NameTable& names,
                           const FieldPath& place) const;
 
-    [[nodiscard]] const onnx::Operator* known() const noexcept { return found_.operator_; }
-    [[nodiscard]] bool decides_type() const noexcept { return found_.decides_type; }
+    /// What is known of the operator that it calls, if it is no function and not deprecated.
+    [[nodiscard]] const KnownOperators::Found& known() const noexcept { return found_; }
     /// Whether nobody describes it.
     [[nodiscard]] bool is_not_described() const noexcept { return is_not_described_; }
 

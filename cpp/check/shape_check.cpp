@@ -12,14 +12,13 @@ using onnx::field;
 
 namespace {
 
-using Shapes = std::vector<std::optional<Shape>>;
-
 // Source: the operators of version 7 and later that say "multidirectional broadcasting".
 constexpr std::string_view kBroadcasting[] = {
-    "Add",  "And",         "BitShift", "BitwiseAnd",  "BitwiseOr", "BitwiseXor", "Div", "Equal",
-    "Greater", "GreaterOrEqual", "Less",  "LessOrEqual", "Mod",  "Mul",        "Or",  "Pow",
-    "Sub",  "Xor",
-};
+    "Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
+    "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
+    "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
+    "Mod",        "Mul",         "Or",       "Pow",        "Sub",
+    "Sum",        "Where",       "Xor"};
 constexpr std::int64_t kFirstThatBroadcasts = 7;
 
 bool broadcasts(const onnx::Operator& op) {
@@ -47,22 +46,29 @@ WrongShape wrong(std::size_t slot, const std::string& what, const Shape& shape,
                       std::string(other) + " " + shape_text(other_shape)};
 }
 
-std::optional<WrongShape> check_broadcast(const Shapes& in) {
-    if (in.size() < 2 || !in[0] || !in[1]) return std::nullopt;
-    const Shape& a = *in[0];
-    const Shape& b = *in[1];
+bool broadcast(const Shape& a, const Shape& b) {
     for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
         const std::int64_t left = a[a.size() - i];
         const std::int64_t right = b[b.size() - i];
-        if (left != 1 && right != 1 && differ(left, right)) {
-            return wrong(1, "the two inputs do not broadcast", b, "input 0", a);
+        if (left != 1 && right != 1 && differ(left, right)) return false;
+    }
+    return true;
+}
+
+std::optional<WrongShape> check_broadcast(const InputShapes& in) {
+    for (std::size_t i = 1; i < in.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (in.at(i) == nullptr || in.at(j) == nullptr) continue;
+            if (broadcast(*in.at(i), *in.at(j))) continue;
+            return wrong(i, "the inputs do not broadcast", *in.at(i), "input " + std::to_string(j),
+                         *in.at(j));
         }
     }
     return std::nullopt;
 }
 
-std::optional<WrongShape> check_matmul(const Shapes& in) {
-    if (in.size() < 2 || !in[0] || !in[1]) return std::nullopt;
+std::optional<WrongShape> check_matmul(const InputShapes& in) {
+    if (in[0] == nullptr || in[1] == nullptr) return std::nullopt;
     const Shape& a = *in[0];
     const Shape& b = *in[1];
     if (a.empty() || b.empty()) {
@@ -75,24 +81,24 @@ std::optional<WrongShape> check_matmul(const Shapes& in) {
 }
 
 std::optional<WrongShape> check_gemm(const onnx::Operator& op, const onnx::Message& node,
-                                     const Shapes& in) {
-    for (std::size_t i = 0; i < std::min<std::size_t>(in.size(), 2); ++i) {
-        if (in[i] && in[i]->size() != 2) {
-            return WrongShape{i, "Gemm takes matrices, and the shape is " + shape_text(*in[i])};
+                                     const InputShapes& in) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (in.at(i) != nullptr && in.at(i)->size() != 2) {
+            return WrongShape{i, "Gemm takes matrices, and the shape is " + shape_text(*in.at(i))};
         }
     }
-    if (in.size() < 2 || !in[1]) return std::nullopt;
+    if (in[1] == nullptr) return std::nullopt;
     const std::int64_t turned_a = int_attribute(node, "transA", 0);
     const std::int64_t turned_b = int_attribute(node, "transB", 0);
     if (turned_a < 0 || turned_b < 0) return std::nullopt;
     const Shape& b = *in[1];
-    if (in[0]) {
+    if (in[0] != nullptr) {
         const Shape& a = *in[0];
         if (differ(a[turned_a != 0 ? 0 : 1], b[turned_b != 0 ? 1 : 0])) {
             return wrong(1, "the inner dimensions differ", b, "input 0", a);
         }
     }
-    if (in.size() < 3 || !in[2] || op.since() < kFirstThatBroadcasts) return std::nullopt;
+    if (in[2] == nullptr || op.since() < kFirstThatBroadcasts) return std::nullopt;
     const Shape& c = *in[2];
     const std::int64_t columns = b[turned_b != 0 ? 0 : 1];
     if (c.size() > 2 || (!c.empty() && c.back() != 1 && differ(c.back(), columns))) {
@@ -101,26 +107,27 @@ std::optional<WrongShape> check_gemm(const onnx::Operator& op, const onnx::Messa
     return std::nullopt;
 }
 
-std::optional<WrongShape> check_conv(const onnx::Message& node, const Shapes& in) {
-    if (in.size() < 2 || !in[1]) return std::nullopt;
+std::optional<WrongShape> check_conv(const onnx::Message& node, const InputShapes& in) {
+    if (in[1] == nullptr) return std::nullopt;
     const Shape& w = *in[1];
     if (w.size() < 3) {
-        return WrongShape{1, "Conv takes weights of at least 3 dimensions, and the shape is " +
-                                 shape_text(w)};
+        return WrongShape{
+            1, "Conv takes weights of at least 3 dimensions, and the shape is " + shape_text(w)};
     }
-    if (in[0]) {
+    if (in[0] != nullptr) {
         const Shape& x = *in[0];
         if (x.size() != w.size()) {
             return wrong(1, "it has another number of dimensions than input 0", w, "input 0", x);
         }
         const std::int64_t groups = int_attribute(node, "group", 1);
         if (groups > 0 && x[1] >= 0 && w[1] >= 0 && (x[1] % groups != 0 || x[1] / groups != w[1])) {
-            return wrong(1, "the channels differ for " + std::to_string(groups) + " group" +
-                                (groups == 1 ? "" : "s"),
+            return wrong(1,
+                         "the channels differ for " + std::to_string(groups) + " group" +
+                             (groups == 1 ? "" : "s"),
                          w, "input 0", x);
         }
     }
-    if (in.size() < 3 || !in[2]) return std::nullopt;
+    if (in[2] == nullptr) return std::nullopt;
     const Shape& bias = *in[2];
     if (bias.size() != 1 || differ(bias[0], w[0])) {
         return wrong(2, "a bias has one value for each filter", bias, "input 1", w);
@@ -167,27 +174,26 @@ std::string shape_text(const Shape& shape) {
         if (text.size() > 1) text += ", ";
         text += dim < 0 ? "?" : std::to_string(dim);
     }
-    return text += "]";
+    return text += ']';
 }
 
 bool contradict(const Shape& a, const Shape& b) {
     return !std::ranges::equal(a, b, [](auto left, auto right) { return !differ(left, right); });
 }
 
-const std::optional<Shape>& ToldShapes::find(VisibleValues::Id value) {
-    static const std::optional<Shape> kNone;
+const Shape* ToldShapes::find(VisibleValues::Id value) {
     if (!is_sorted_) {
         std::ranges::stable_sort(told_, {}, &Told::value);
         is_sorted_ = true;
     }
     const auto found = std::ranges::lower_bound(told_, value, {}, &Told::value);
-    if (found == told_.end() || found->value != value) return kNone;
+    if (found == told_.end() || found->value != value) return nullptr;
     if (found->row != nullptr) {
         const wire::Field element = fields_.at(*found->row, found->index);
         found->shape = told_shape(fields_.message().inner(*found->row, element));
         found->row = nullptr;
     }
-    return found->shape;
+    return found->shape ? &*found->shape : nullptr;
 }
 
 bool has_shape_rule(const onnx::Operator& op) {
@@ -195,7 +201,7 @@ bool has_shape_rule(const onnx::Operator& op) {
 }
 
 std::optional<WrongShape> wrong_shape(const onnx::Operator& op, const onnx::Message& node,
-                                      const Shapes& inputs) {
+                                      const InputShapes& inputs) {
     if (op.name() == "Conv") return check_conv(node, inputs);
     if (op.name() == "Gemm") return check_gemm(op, node, inputs);
     return op.name() == "MatMul" ? check_matmul(inputs) : check_broadcast(inputs);

@@ -1,8 +1,9 @@
-// Shapes that a graph tells, and operators whose rule for them is plain: Conv, Gemm, MatMul, and those
-// that broadcast two inputs. A shape that is not told, or a dimension without a value, fits any.
-// Source: the operators' texts in onnx.defs; docs/Broadcasting.md of ONNX.
+// Shapes that a graph tells, and operators whose rule for them is plain: Conv, Gemm, MatMul, and
+// those that broadcast two inputs. A shape that is not told, or a dimension without a value, fits
+// any. Source: the operators' texts in onnx.defs; docs/Broadcasting.md of ONNX.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,8 +39,8 @@ class ToldShapes {
         told_.push_back({value, index, &row, {}});
         is_sorted_ = false;
     }
-    /// What was told of a value first.
-    [[nodiscard]] const std::optional<Shape>& find(VisibleValues::Id value);
+    /// What was told of a value first; null if nothing was.
+    [[nodiscard]] const Shape* find(VisibleValues::Id value);
 
   private:
     struct Told {
@@ -61,9 +62,12 @@ struct WrongShape {
 /// Whether a rule for shapes is known of the operator.
 [[nodiscard]] bool has_shape_rule(const onnx::Operator& op);
 
+/// The shapes of the first inputs, which such rules look at; null for one that is not known.
+using InputShapes = std::array<const Shape*, 3>;
+
 /// What is wrong with the shapes of the inputs of a node whose operator has such a rule.
-[[nodiscard]] std::optional<WrongShape> wrong_shape(
-    const onnx::Operator& op, const onnx::Message& node,
-    const std::vector<std::optional<Shape>>& inputs);
+[[nodiscard]] std::optional<WrongShape> wrong_shape(const onnx::Operator& op,
+                                                    const onnx::Message& node,
+                                                    const InputShapes& inputs);
 
 }  // namespace onnxmap::check

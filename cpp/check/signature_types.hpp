@@ -1,5 +1,5 @@
-// The types of the inputs of one node, and what its operator makes of them: parameters of one letter
-// have one type, which is one of those that the letter stands for.
+// The types of the inputs of one node, and what its operator makes of them: parameters of one
+// letter have one type, which is one of those that the letter stands for.
 #pragma once
 
 #include <array>
@@ -45,7 +45,9 @@ class SignatureTypes {
         onnx::ValueType type;
         std::uint32_t slot = 0;  // of the input that has it
     };
-    static std::size_t index(char letter) noexcept { return static_cast<std::size_t>(letter - 'A'); }
+    static std::size_t index(char letter) noexcept {
+        return static_cast<std::size_t>(letter - 'A');
+    }
 
     std::uint64_t node_ = UINT64_MAX;
     std::vector<Input> inputs_;

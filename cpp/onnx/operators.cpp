@@ -26,7 +26,7 @@ static_assert(std::size(kTypes) <= UINT8_MAX);
 constexpr char kText[] =
 #define TYPES(...)
 #define OPERATOR(name, domain, since, state, least_in, most_in, least_out, most_out, inputs, \
-                 outputs, types, attributes)                                                  \
+                 outputs, types, attributes)                                                 \
     name inputs outputs attributes
 #include "onnx/operators.def"
 #undef OPERATOR
@@ -47,9 +47,19 @@ constexpr auto kRows = [] {
     Operator::Row rows[] = {
 #define UNPACK(...) {__VA_ARGS__}
 #define OPERATOR(name, domain, since, state, least_in, most_in, least_out, most_out, inputs, \
-                 outputs, types, attributes)                                                  \
-    {0, sizeof(attributes) - 1, sizeof(name) - 1, sizeof(inputs) - 1, sizeof(outputs) - 1,    \
-     since, domain_of(domain), (state) == deprecated, least_in, most_in, least_out, most_out, \
+                 outputs, types, attributes)                                                 \
+    {0,                                                                                      \
+     sizeof(attributes) - 1,                                                                 \
+     sizeof(name) - 1,                                                                       \
+     sizeof(inputs) - 1,                                                                     \
+     sizeof(outputs) - 1,                                                                    \
+     since,                                                                                  \
+     domain_of(domain),                                                                      \
+     (state) == deprecated,                                                                  \
+     least_in,                                                                               \
+     most_in,                                                                                \
+     least_out,                                                                              \
+     most_out,                                                                               \
      {UNPACK types}},
 #include "onnx/operators.def"
 #undef OPERATOR
@@ -127,7 +137,9 @@ std::uint32_t Operator::position() const noexcept {
     return static_cast<std::uint32_t>(row_ - kRows.data());
 }
 
-std::string_view Operator::name() const noexcept { return part_of_text(row_->text, row_->name_size); }
+std::string_view Operator::name() const noexcept {
+    return part_of_text(row_->text, row_->name_size);
+}
 
 std::string_view Operator::inputs() const noexcept {
     return part_of_text(row_->text + row_->name_size, row_->inputs_size);
@@ -139,7 +151,7 @@ std::string_view Operator::outputs() const noexcept {
 
 std::string_view Operator::attributes() const noexcept {
     return part_of_text(row_->text + row_->name_size + row_->inputs_size + row_->outputs_size,
-                row_->attributes_size);
+                        row_->attributes_size);
 }
 
 Parameter Operator::input(std::size_t position) const noexcept {
@@ -158,8 +170,8 @@ Operator::Attribute Operator::next_attribute(std::string_view& rest) noexcept {
     const std::string_view word = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     const std::size_t colon = word.rfind(':');
-    return {word.substr(0, colon),
-            static_cast<std::int32_t>(kAttributeTypes.find(word[colon + 1])), word.back() == '!'};
+    return {word.substr(0, colon), static_cast<std::int32_t>(kAttributeTypes.find(word[colon + 1])),
+            word.back() == '!'};
 }
 
 std::optional<Operator::Attribute> Operator::attribute(std::string_view name) const noexcept {
