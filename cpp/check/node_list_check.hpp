@@ -91,7 +91,7 @@ class NodeListCheck {
     void apply(const Event& event, std::uint64_t node);
     void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);
     void defined_again(VisibleValues::Id value, const FieldPath& place);
-    void judge_shapes(const onnx::Operator& op, std::uint64_t node);
+    void judge_shapes(const onnx::Operator& op, std::uint64_t index);
     void judge_types(const Event& event, std::uint64_t node);
     void note_call(const onnx::Message& node);
     void resolve();

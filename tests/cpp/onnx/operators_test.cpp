@@ -80,7 +80,8 @@ TEST_CASE("operators: types of parameters") {
     CHECK(ValueType::other().text() == "a map");
     CHECK_FALSE(ValueType(Kind::tensor, 0).is_known());
     CHECK_FALSE(ValueType(Kind::tensor, 1000).is_known());
-    CHECK(ValueType::from_code(ValueType(Kind::optional, 9).code()) == ValueType(Kind::optional, 9));
+    CHECK(ValueType::from_code(ValueType(Kind::optional, 9).code()) ==
+          ValueType(Kind::optional, 9));
     for (const onnx::DataTypeInfo& info : onnx::data_types()) {
         CHECK(ValueType(Kind::sequence, static_cast<int>(info.type)).is_known());
     }
