@@ -199,8 +199,19 @@ struct Form {
     tensor::Header header;
 };
 
-void warn_of_another_form(const py::object& name, const Handle& before, const Handle& made) {
-    const Form old(before);
+// The message of an initializer; nothing if there is none of that name.
+std::optional<Handle> initializer_named(const Initializers& self, const py::object& name) {
+    if (!below_guard(self, [&] { return has_name(self, name); })) return std::nullopt;
+    const auto places = places_of(self, name);
+    return below_guard(self, [&] {
+        return Handle{self.document, self.graph()->initializers().at(places.front())};
+    });
+}
+
+void warn_of_another_form(const Initializers& self, const py::object& name, const Handle& made) {
+    const auto before = initializer_named(self, name);
+    if (!before) return;
+    const Form old(*before);
     const Form now(made);
     if (old == now) return;
     const std::string title = to_printable(py::repr(name));
@@ -209,6 +220,21 @@ void warn_of_another_form(const py::object& name, const Handle& before, const Ha
                            now.text() + "; initializers.replace(" + title +
                            ", values) keeps both; if you mean it, assign make_tensor(" + title +
                            ", data_type, dims, values)"));
+}
+
+// Without the warning, which runs Python code: only now are the positions those of the tensor.
+void put(const Initializers& self, const py::object& name, const Handle& made) {
+    const auto& row = row_named(self, kField);
+    const auto before = initializer_named(self, name);
+    if (!before) {
+        assign(made, row_named(made, "name"), name);
+        splice(self, row, std::vector<NewElement>{{kAtEnd, made}});
+        return;
+    }
+    const auto places = places_of(self, name);
+    // As in a dict, an object of the tensor that was there stays what it was.
+    splice(self, row, std::vector<NewElement>{{places.front(), with_values_of(*before, made)}},
+           places);
 }
 
 }  // namespace
@@ -220,22 +246,9 @@ void set_item(const Initializers& self, const py::object& name, const py::object
         throw py::type_error("a name is a str, not " + type_name(name));
     }
     if (py::len(name) == 0) throw py::value_error("an initializer needs a name");
-    const auto& row = row_named(self, kField);
     const Handle made = tensor_of(values, ArrayMemory::held);
-    // The conversion may run any Python code: only now are the positions those of the tensor.
-    if (!below_guard(self, [&] { return has_name(self, name); })) {
-        assign(made, row_named(made, "name"), name);
-        splice(self, row, std::vector<NewElement>{{kAtEnd, made}});
-        return;
-    }
-    const auto places = places_of(self, name);
-    const Handle before = below_guard(self, [&] {
-        return Handle{self.document, self.graph()->initializers().at(places.front())};
-    });
-    if (!is_tensor_message(values)) warn_of_another_form(name, before, made);
-    // As in a dict, an object of the tensor that was there stays what it was.
-    splice(self, row, std::vector<NewElement>{{places.front(), with_values_of(before, made)}},
-           places);
+    if (!is_tensor_message(values)) warn_of_another_form(self, name, made);
+    put(self, name, made);
 }
 
 // Removes the initializer of a name, all its segments. Throws KeyError, and ValueError if its value
@@ -250,12 +263,16 @@ void remove_item(const Initializers& self, const py::object& name) {
 
 namespace {
 
+const onnx::DataTypeInfo& known_type(const Form& form) {
+    const onnx::DataTypeInfo* const type = onnx::find_data_type(form.header.data_type);
+    if (type == nullptr) throw py::type_error(form.text() + " is no tensor of a type of ONNX");
+    return *type;
+}
+
 // Values of another type are converted by NumPy.
-py::object in_type_of(const Form& old, const Handle& made) {
-    const onnx::DataTypeInfo& to =
-        onnx::data_type(static_cast<onnx::DataType>(old.header.data_type));
-    const onnx::DataTypeInfo& from =
-        onnx::data_type(static_cast<onnx::DataType>(Form(made).header.data_type));
+Handle in_type_of(const Form& old, const Handle& made) {
+    const onnx::DataTypeInfo& to = known_type(old);
+    const onnx::DataTypeInfo& from = known_type(Form(made));
     const auto is_whole = [](const onnx::DataTypeInfo& type) {
         return type.format.numbers == onnx::Numbers::signed_integer ||
                type.format.numbers == onnx::Numbers::unsigned_integer;
@@ -266,21 +283,22 @@ py::object in_type_of(const Form& old, const Handle& made) {
                              ", and the values are " + std::string(from.name) +
                              ": convert them first");
     }
-    return wrap_message(made).attr("numpy")().attr("astype")(numpy_dtype(to));
+    return tensor_of(wrap_message(made).attr("numpy")().attr("astype")(numpy_dtype(to)),
+                     ArrayMemory::held);
 }
 
 void replace_values(const Initializers& self, const py::object& name, const py::object& values) {
     const Handle made = tensor_of(values, ArrayMemory::held);
-    const auto places = places_of(self, name);
-    const Form old(below_guard(self, [&] {
-        return Handle{self.document, self.graph()->initializers().at(places.front())};
-    }));
+    static_cast<void>(places_of(self, name));  // throws an error that suggests names
+    const auto before = initializer_named(self, name);
+    if (!before) throw py::key_error(to_printable(py::repr(name)));
+    const Form old(*before);
     const Form now(made);
     if (!old.has_shape_of(now)) {
         throw py::value_error("initializer " + to_printable(py::repr(name)) + " has the shape " +
                               old.shape() + ", and the values have " + now.shape());
     }
-    set_item(self, name, old == now ? values : in_type_of(old, made));
+    put(self, name, old == now ? made : in_type_of(old, made));
 }
 
 // With everything that refers to them.

@@ -65,7 +65,7 @@ std::optional<py::list> string_bytes(const py::object& array) {
 Handle tensor_of_array(const py::object& array, const py::object& given, ArrayMemory memory) {
     const py::object dtype = array.attr("dtype");
     const auto kind = dtype.attr("kind").cast<std::string>();
-    if (kind == "S" || kind == "U" || kind == "O") {
+    if (kind == "S" || kind == "U" || kind == "T" || kind == "O") {
         if (const auto strings = string_bytes(array)) {
             Handle made = new_tensor(enum_class("DataType")("STRING"), array.attr("shape"));
             set_fields(made, py::dict(py::arg("string_data") = *strings));
@@ -125,7 +125,8 @@ Handle tensor_of(const py::object& values, ArrayMemory memory) {
 }
 
 bool is_tensor_message(const py::object& values) {
-    return is_a<Tensor>(values) || find_message(kTensorProto, values).has_value();
+    // Not find_message(), which would serialize a message of protobuf.
+    return is_a<Tensor>(values) || is_bound(values) || py::hasattr(values, "SerializeToString");
 }
 
 Handle with_values_of(const Handle& tensor, const Handle& values) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "check/graph_check.hpp"
+#include "check/string_check.hpp"
 #include "check/tensor_check.hpp"
 #include "check/type_check.hpp"
 #include "onnx/schema.hpp"
@@ -108,6 +109,9 @@ std::string attribute_type_text(std::int32_t type) {
 AttributeParts parts_of(const onnx::Message& attribute) {
     AttributeParts parts;
     attribute.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+        if (row != nullptr && row->type == wire::Type::string) {
+            parts.has_bad_text = parts.has_bad_text || !is_utf8(found.text());
+        }
         if (row == &field<"AttributeProto.name">) {
             parts.name = found.text();
         } else if (row == &field<"AttributeProto.ref_attr_name">) {

@@ -19,6 +19,7 @@ struct AttributeParts {
     std::optional<std::int32_t> type;
     const wire::FieldRow* value = nullptr;  // the first field that has one
     const wire::FieldRow* other = nullptr;  // another one
+    bool has_bad_text = false;              // whether a text is not UTF-8
     bool has_messages = false;              // which check_attribute_messages() is for
 };
 

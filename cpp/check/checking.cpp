@@ -26,6 +26,7 @@ std::string key_of(std::string_view domain, std::string_view name, std::string_v
 
 Functions::Added Functions::add(std::string_view domain, std::string_view name,
                                 std::string_view overload) {
+    domains_.add(plain_domain(domain));
     const auto added = names_.add(key_of(domain, name, overload));
     if (added.is_new) {
         calls_.emplace_back();
@@ -89,13 +90,21 @@ const KnownOperators* Checking::operators_of(const Imports& own) {
     };
     const bool is_wanted =
         std::ranges::any_of(kRules, [&](Rule rule) { return findings.wants(rule); });
-    return is_wanted ? &operators.of(own) : nullptr;
+    return is_wanted && knows_versions ? &operators.of(own) : nullptr;
 }
 
 void Checking::count_not_described(std::string_view domain) {
     const auto added = not_described.add(plain_domain(domain));
     if (added.is_new) not_described_nodes.push_back(0);
     ++not_described_nodes[added.position];
+}
+
+bool Checking::uses_domain(std::string_view domain) const {
+    const auto domains = onnx::operator_domains();
+    for (std::size_t i = 0; i < used_sets.size(); ++i) {
+        if (domains[i].name == plain_domain(domain) && used_sets.at(i)) return true;
+    }
+    return functions.has_domain(domain) || not_described.find(plain_domain(domain)).has_value();
 }
 
 void Checking::report_not_described(const FieldPath& root) {
@@ -109,6 +118,15 @@ void Checking::report_not_described(const FieldPath& root) {
                                    : "the domain " + quoted(domain));
         });
     }
+}
+
+void check_field_version(std::int64_t ir_version, Findings& findings, const wire::FieldRow& row,
+                         std::int64_t since, const FieldPath& place) {
+    if (ir_version >= since) return;
+    findings.add(Rule::model_field_version, FieldPath{&place, &row}, [&] {
+        return "IR version " + std::to_string(ir_version) + " has no " + std::string(row.name) +
+               "; version " + std::to_string(since) + " added it";
+    });
 }
 
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place) {

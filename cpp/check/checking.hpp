@@ -1,6 +1,7 @@
 // What the checks of one document share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -35,22 +36,29 @@ class Functions {
         std::uint64_t inputs = 0;
         std::uint64_t outputs = 0;
         model::NameTable attributes{};
+        bool is_used = false;
     };
     Added add(std::string_view domain, std::string_view name, std::string_view overload);
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view domain, std::string_view name,
                                                     std::string_view overload) const;
     [[nodiscard]] bool empty() const noexcept { return names_.size() == 0; }
+    /// Whether a function is of a domain.
+    [[nodiscard]] bool has_domain(std::string_view domain) const {
+        return domains_.find(plain_domain(domain)).has_value();
+    }
     [[nodiscard]] Signature& signature(std::uint32_t function) { return signatures_[function]; }
     [[nodiscard]] const Signature& signature(std::uint32_t function) const {
         return signatures_[function];
     }
 
+    void note_use(std::uint32_t function) { signatures_[function].is_used = true; }
     void note_call(std::uint32_t caller, std::uint32_t called) { calls_[caller].push_back(called); }
     /// A function that calls itself, by way of others or not, once for each circle of calls.
     [[nodiscard]] std::vector<std::uint32_t> recursive() const;
 
   private:
     model::NameTable names_{model::NameTable::Text::copied};
+    model::NameTable domains_;
     std::vector<Signature> signatures_;              // of each function
     std::vector<std::vector<std::uint32_t>> calls_;  // of each function
 };
@@ -79,9 +87,12 @@ struct Checking {
     bool values;                  // whether to read what only the values tell
 
     std::int64_t ir_version = 0;
-    Imports imports = {};  // of the model
+    bool has_training = false;
+    bool knows_versions = true;  // of operator sets; one finding says if none is imported
+    Imports imports = {};        // of the model
     Functions functions = {};
     OperatorsOfImports operators = {};
+    std::array<bool, std::tuple_size_v<KnownOperators::Versions>> used_sets = {};  // by nodes
     model::NameTable not_described{};  // domains of nodes whose operators ONNX does not describe
     std::vector<std::uint64_t> not_described_nodes = {};  // of each
     model::NameTable devices{};                           // the device configurations of the model
@@ -97,6 +108,8 @@ struct Checking {
 
     /// Counts a node whose operator is of a domain that ONNX does not describe.
     void count_not_described(std::string_view domain);
+    /// Whether a node has an operator of a domain, or a function is of it.
+    [[nodiscard]] bool uses_domain(std::string_view domain) const;
     /// A finding for each such domain.
     void report_not_described(const FieldPath& root);
 
@@ -106,6 +119,11 @@ struct Checking {
         findings.add(rule, place, std::forward<Message>(message));
     }
 };
+
+/// With the rule that the IR version has a field, which is set; `since`: the first one that has it.
+/// Source: onnx.proto, Version.
+void check_field_version(std::int64_t ir_version, Findings& findings, const wire::FieldRow& row,
+                         std::int64_t since, const FieldPath& place);
 
 /// With the rule that names are identifiers of C, if it is asked for.
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place);

@@ -7,6 +7,7 @@
 #include "check/attribute_check.hpp"
 #include "check/metadata_check.hpp"
 #include "check/node_list_check.hpp"
+#include "check/string_check.hpp"
 #include "check/type_check.hpp"
 #include "onnx/schema.hpp"
 
@@ -121,6 +122,17 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     const auto name = function.text(field<"FunctionProto.name">);
     const auto domain = function.text(field<"FunctionProto.domain">);
     const auto overload = function.text(field<"FunctionProto.overload">);
+    check_texts(checking.findings, function, place);
+    constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
+        {&field<"FunctionProto.attribute_proto">, 9},
+        {&field<"FunctionProto.overload">, 10},
+        {&field<"FunctionProto.value_info">, 10},
+        {&field<"FunctionProto.metadata_props">, 10},
+    };
+    for (const auto& [row, since] : kSince) {
+        if (!function.has(*row)) continue;
+        check_field_version(checking.ir_version, checking.findings, *row, since, place);
+    }
     if (name.empty()) checking.found(Rule::function_name, place, "the function has no name");
     if (plain_domain(domain).empty()) {
         checking.found(Rule::function_standard_domain, place, [&] {
@@ -233,6 +245,15 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
                                         function.text(field<"FunctionProto.overload">));
             if (*position == by_position.size()) by_position.emplace_back(place.index, name);
         });
+    // An operator set has functions for others. Calls are noted with the signatures of operators.
+    const bool may_be_unused = &row != &field<"ModelProto.functions"> ||
+                               checking.operators_of(checking.imports) == nullptr;
+    for (std::uint32_t position = 0; position < by_position.size(); ++position) {
+        if (may_be_unused || checking.functions.signature(position).is_used) continue;
+        const auto [index, name] = by_position[position];
+        checking.found(Rule::function_unused, FieldPath{&root, &row, index},
+                       [&] { return "nothing calls the function " + quoted(name); });
+    }
     for (const std::uint32_t position : checking.functions.recursive()) {
         const auto [index, name] = by_position[position];
         checking.found(Rule::function_recursion, FieldPath{&root, &row, index},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "check/metadata_check.hpp"
+#include "check/string_check.hpp"
 #include "check/tensor_check.hpp"
 #include "check/type_check.hpp"
 #include "onnx/schema.hpp"
@@ -81,6 +82,7 @@ void GraphCheck::run() {
     } else {
         check_identifier(checking_.findings, name->text(), place_);
     }
+    check_fields();
     check_inputs();
     check_initializers();
     if (body_.owner().operators != nullptr) note_described_types();
@@ -88,14 +90,36 @@ void GraphCheck::run() {
     check_outputs();
     check_value_infos();
     check_annotations();
+    check_unused();
     if (fields_->count(field<"GraphProto.metadata_props">) > 0) {
         check_metadata(checking_.findings, graph_, field<"GraphProto.metadata_props">, place_);
+    }
+}
+
+// Not check_texts(): a graph has many fields.
+void GraphCheck::check_fields() {
+    for (const wire::FieldRow* const row :
+         {&field<"GraphProto.name">, &field<"GraphProto.doc_string">}) {
+        const auto text = fields_->last(*row);
+        if (text && !is_utf8(text->text())) {
+            checking_.found(Rule::model_text, FieldPath{&place_, row}, "the text is not UTF-8");
+        }
+    }
+    constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
+        {&field<"GraphProto.quantization_annotation">, 5},
+        {&field<"GraphProto.sparse_initializer">, 6},
+        {&field<"GraphProto.metadata_props">, 10},
+    };
+    for (const auto& [row, since] : kSince) {
+        if (fields_->count(*row) == 0) continue;
+        check_field_version(checking_.ir_version, checking_.findings, *row, since, place_);
     }
 }
 
 void GraphCheck::check_named(const onnx::Message& value_info, std::string_view name,
                              const FieldPath& place) {
     if (name.empty()) checking_.found(Rule::graph_value_name, place, "the value has no name");
+    check_texts(checking_.findings, value_info, place);
     const bool is_boundary = place.row != &field<"GraphProto.value_info">;
     check_value_info(checking_, value_info, place, kind_ == GraphKind::main && is_boundary);
 }
@@ -158,9 +182,11 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
         checking_.found(Rule::graph_initializer_default, place,
                         [&] { return quoted(name) + " is an input of the subgraph, too"; });
     }
-    if (is_input && place.row == &field<"GraphProto.initializer">) check_default(tensor, place);
+    const bool is_dense = place.row == &field<"GraphProto.initializer">;
+    if (is_input && is_dense) check_default(tensor, place);
     body_.define(name, Mark::is_initializer, place);
     const VisibleValues::Id id = checking_.visible.id(name);
+    if (is_dense && !is_segment) initializers_.emplace_back(id, place.index);
     // Of an initializer that does not fit its input, there is a finding already.
     if (!checking_.visible.type(id).is_known()) {
         checking_.visible.set_type(
@@ -223,6 +249,8 @@ void GraphCheck::check_outputs() {
                 return "another output before it has the name " + quoted(name);
             });
         }
+        const bool is_made = (visible.here(id) & Mark::is_made) != 0;
+        if (is_own && !is_made) check_described(output, id, place);
         visible.mark(id, Mark::is_output);
     });
 }
@@ -246,34 +274,49 @@ void GraphCheck::check_value_infos() {
             checking_.found(Rule::graph_value_info_inner, place,
                             [&] { return "the graph has no value " + quoted(name); });
         }
-        if ((marks & Mark::is_initializer) != 0) check_described_initializer(value, id, place);
+        if ((marks & Mark::is_initializer) != 0) check_described(value, id, place);
         visible.mark(id, Mark::is_described);
     });
 }
 
-void GraphCheck::check_described_initializer(const onnx::Message& value, VisibleValues::Id id,
-                                             const FieldPath& place) {
+// A value that no node makes has its type and shape from an input or initializer.
+void GraphCheck::check_described(const onnx::Message& value, VisibleValues::Id id,
+                                 const FieldPath& place) {
     if (body_.owner().operators == nullptr) return;
     const onnx::ValueType told = type_of_value(value);
     const onnx::ValueType own = checking_.visible.type(id);
     if (told.is_known() && own.is_known() && told != own) {
-        checking_.found(Rule::value_type, place, [&] {
-            return "the initializer is " + own.text() + ", and value_info says " + told.text();
-        });
+        checking_.found(Rule::value_type, place,
+                        [&] { return "the value is " + own.text() + ", and here " + told.text(); });
     }
     const std::optional<Shape> shape = told_shape(value);
     const Shape* const of_tensor = body_.told_shape(id);
     if (!shape || of_tensor == nullptr || !contradict(*shape, *of_tensor)) return;
     checking_.found(Rule::value_shape, place, [&] {
-        return "the shape of the initializer is " + shape_text(*of_tensor) +
-               ", and value_info says " + shape_text(*shape);
+        return "the shape of the value is " + shape_text(*of_tensor) + ", and here " +
+               shape_text(*shape);
     });
+}
+
+// Training graphs use the initializers of the main graph, and bind them by name. A graph without
+// nodes is a file of weights.
+void GraphCheck::check_unused() {
+    if (checking_.has_training || fields_->count(field<"GraphProto.node">) == 0) return;
+    for (const auto& [id, index] : initializers_) {
+        if ((checking_.visible.here(id) & (Mark::is_used | Mark::is_output)) != 0) continue;
+        checking_.found(Rule::graph_initializer_unused,
+                        FieldPath{&place_, &field<"GraphProto.initializer">, index}, [&] {
+                            return "nothing uses the initializer " +
+                                   quoted(checking_.visible.names().name(id));
+                        });
+    }
 }
 
 void GraphCheck::check_annotations() {
     const wire::FieldRow& parameters = field<"TensorAnnotation.quant_parameter_tensor_names">;
     const auto check_name = [&](std::string_view name, const FieldPath& place) {
-        if (checking_.visible.is_visible(checking_.visible.id(name))) return;
+        const VisibleValues::Id id = checking_.visible.id(name);
+        if (checking_.visible.is_visible(id)) return checking_.visible.note_use(id);
         checking_.found(Rule::quantization_tensor, place,
                         [&] { return "the graph has no value " + quoted(name); });
     };

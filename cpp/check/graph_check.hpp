@@ -36,14 +36,15 @@ class GraphCheck {
     void run();
 
   private:
+    void check_fields();
     void check_inputs();
     void check_initializers();
     void check_initializer(const onnx::Message& tensor, const FieldPath& place);
     void note_described_types();
     void check_outputs();
+    void check_unused();
     void check_value_infos();
-    void check_described_initializer(const onnx::Message& value, VisibleValues::Id id,
-                                     const FieldPath& place);
+    void check_described(const onnx::Message& value, VisibleValues::Id id, const FieldPath& place);
     void check_annotations();
     void check_named(const onnx::Message& value_info, std::string_view name,
                      const FieldPath& place);
@@ -59,6 +60,8 @@ class GraphCheck {
     std::shared_ptr<const model::FieldIndex> fields_;
     NodeListCheck body_;
     std::vector<std::pair<VisibleValues::Id, std::uint64_t>> inputs_;  // their positions
+    // The initializers of the field GraphProto.initializer.
+    std::vector<std::pair<VisibleValues::Id, std::uint64_t>> initializers_;
 };
 
 }  // namespace onnxmap::check

@@ -17,7 +17,7 @@ std::size_t position_of(std::string_view domain) {
 
 // Whether an attribute says what the type of the first output is: no input has the same.
 bool decides_type(const onnx::Operator& op) {
-    if (op.name() == "Constant" || op.name() == "ConstantOfShape") return true;
+    if (op.attribute("value") || op.name() == "QuantizeLinear") return true;
     return std::ranges::any_of(
         kTypeAttributes, [&](std::string_view name) { return op.attribute(name).has_value(); });
 }

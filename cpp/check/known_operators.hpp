@@ -23,7 +23,7 @@ inline constexpr std::string_view kTypeAttributes[] = {"to", "dtype", "output_dt
 class KnownOperators {
   public:
     /// The version of each set that ONNX describes; 0: none, or one that is newer than the table.
-    using Versions = std::array<std::int64_t, 4>;
+    using Versions = std::array<std::int64_t, onnx::kOperatorDomains>;
     static Versions versions_of(const Imports& imports);
 
     explicit KnownOperators(const Versions& versions);

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "check/string_check.hpp"
 #include "model/name_table.hpp"
 #include "onnx/schema.hpp"
 
@@ -36,8 +37,10 @@ void check_metadata(Findings& findings, const onnx::Message& message, const wire
     model::NameTable keys;
     std::uint64_t i = 0;
     message.for_each_value(row, [&](const wire::Field& value) {
-        const auto key = message.inner(row, value).text(field<"StringStringEntryProto.key">);
+        const onnx::Message entry = message.inner(row, value);
+        const auto key = entry.text(field<"StringStringEntryProto.key">);
         const FieldPath here{&place, &row, i++};
+        check_texts(findings, entry, here);
         if (key.empty()) {
             findings.add(rule, here, "the entry has no key");
         } else if (!keys.add(key).is_new) {

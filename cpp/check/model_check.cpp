@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "check/function_check.hpp"
 #include "check/graph_check.hpp"
 #include "check/metadata_check.hpp"
+#include "check/string_check.hpp"
 #include "check/tensor_check.hpp"
 #include "check/training_check.hpp"
 #include "onnx/schema.hpp"
@@ -54,6 +56,36 @@ void check_imports(Checking& checking, const onnx::Message& model, const FieldPa
     // A model of the first versions has the operators of the first set. In a later one, one finding
     // says that the import is missing, not one for each node.
     if (!has_imports) checking.imports.add("", 1);
+    checking.knows_versions = has_imports || !needs_imports;
+}
+
+void check_fields(Checking& checking, const onnx::Message& model, const FieldPath& root) {
+    constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
+        {&field<"ModelProto.training_info">, 7},
+        {&field<"ModelProto.functions">, 8},
+        {&field<"ModelProto.configuration">, 11},
+    };
+    for (const auto& [row, since] : kSince) {
+        if (!model.has(*row)) continue;
+        check_field_version(checking.ir_version, checking.findings, *row, since, root);
+    }
+}
+
+void check_unused_imports(Checking& checking, const onnx::Message& model, const FieldPath& root) {
+    const auto& counts = checking.findings.counts();
+    const auto found = [&](Rule rule) { return counts[static_cast<std::size_t>(rule)] > 0; };
+    // Which nodes such a finding is about, nobody has noted.
+    if (found(Rule::operator_unknown) || found(Rule::operator_deprecated)) return;
+    if (checking.operators_of(checking.imports) == nullptr) return;
+    const wire::FieldRow& row = field<"ModelProto.opset_import">;
+    std::uint64_t i = 0;
+    model.for_each_value(row, [&](const wire::Field& value) {
+        const auto domain = model.inner(row, value).text(field<"OperatorSetIdProto.domain">);
+        const FieldPath at{&root, &row, i++};
+        if (plain_domain(domain).empty() || checking.uses_domain(domain)) return;
+        checking.found(Rule::model_opset_import_unused, at,
+                       [&] { return "no node has an operator of the domain " + quoted(domain); });
+    });
 }
 
 void note_devices(Checking& checking, const onnx::Message& model, const FieldPath& root) {
@@ -85,11 +117,14 @@ void check_domain(Checking& checking, const onnx::Message& model, const FieldPat
 void check_model(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& functions = field<"ModelProto.functions">;
     check_versions(checking, model, root);
+    check_texts(checking.findings, model, root);
+    check_fields(checking, model, root);
     check_imports(checking, model, root);
     check_domain(checking, model, root);
     check_metadata(checking.findings, model, field<"ModelProto.metadata_props">, root);
     check_predefined_metadata(checking.findings, model, root);
     note_devices(checking, model, root);
+    checking.has_training = model.has(field<"ModelProto.training_info">);
     note_functions(checking, model, functions, root);
 
     const auto graph = checking.document.child(model, field<"ModelProto.graph">);
@@ -106,6 +141,7 @@ void check_model(Checking& checking, const onnx::Message& model, const FieldPath
     }
     check_functions(checking, model, functions, root);
     checking.report_not_described(root);
+    check_unused_imports(checking, model, root);
     check_external_ranges(checking);
 }
 

@@ -32,7 +32,8 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
     bool is_nested = false;
     model::NameTable names;
     for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
-        const AttributeParts attribute = parts_of(node.inner(row, parts.attributes[i]));
+        const onnx::Message message = node.inner(row, parts.attributes[i]);
+        const AttributeParts attribute = parts_of(message);
         const std::string_view name = attribute.name;
         const bool is_repeated = !name.empty() && !names.add(name).is_new;
         const FieldPath here{&place, &row, i, is_repeated ? std::string_view() : name};
@@ -45,6 +46,7 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
             findings.add(Rule::node_attribute_name, here,
                          [&] { return "the attribute has the name of the value " + quoted(name); });
         }
+        if (attribute.has_bad_text) check_texts(findings, message, here);
         check_attribute(checking.ir_version, findings, attribute, here, &owner);
         callee.check_attribute(findings, attribute, here);
         is_nested = is_nested || attribute.has_messages;
@@ -100,6 +102,20 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
     }
 }
 
+void check_field_versions(std::int64_t ir_version, Findings& findings, const NodeParts& parts,
+                          const FieldPath& place) {
+    if (!parts.overload.empty()) {
+        check_field_version(ir_version, findings, field<"NodeProto.overload">, 10, place);
+    }
+    if (!parts.devices.empty()) {
+        check_field_version(ir_version, findings, field<"NodeProto.device_configurations">, 11,
+                            place);
+    }
+    if (parts.has_metadata) {
+        check_field_version(ir_version, findings, field<"NodeProto.metadata_props">, 10, place);
+    }
+}
+
 }  // namespace
 
 NodeFacts check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
@@ -114,6 +130,8 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
         check_trailing(findings, parts.outputs, field<"NodeProto.output">, place);
     }
     check_trailing(findings, parts.inputs, field<"NodeProto.input">, place);
+    if (parts.has_bad_text) check_texts(findings, node, place);
+    check_field_versions(checking.ir_version, findings, parts, place);
     if (!parts.devices.empty()) check_devices(checking, findings, node, parts, place);
     if (parts.has_metadata) {
         check_metadata(findings, node, field<"NodeProto.metadata_props">, place);
@@ -121,13 +139,14 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
     check_identifier(findings, parts.name, place);
     NodeFacts facts{.known = callee.known().operator_,
                     .has_shape_rule = callee.known().has_shape_rule,
+                    .function = callee.function(),
                     .is_not_described = callee.is_not_described()};
     if (!parts.attributes.empty()) {
         facts.is_nested = check_attributes(checking, findings, node, parts, place, owner, callee);
-        if (callee.known().decides_type) facts.decided = decided_type(*facts.known, node, parts);
     } else {
         callee.check_attributes(findings, model::NameTable(), place);
     }
+    if (callee.known().decides_type) facts.decided = decided_type(*facts.known, node, parts);
     return facts;
 }
 

@@ -2,6 +2,7 @@
 // the values that it uses.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "check/checking.hpp"
@@ -13,10 +14,11 @@ namespace onnxmap::check {
 
 /// What the checks of its values need to know of a node.
 struct NodeFacts {
-    std::optional<onnx::Operator> known = {};  // its operator, if ONNX describes it
-    bool has_shape_rule = false;               // of the operator
-    onnx::ValueType decided = {};              // of the first output, if an attribute decides it
-    bool is_not_described = false;             // whether nobody describes the operator
+    std::optional<onnx::Operator> known = {};    // its operator, if ONNX describes it
+    bool has_shape_rule = false;                 // of the operator
+    std::optional<std::uint32_t> function = {};  // the position of the function that it calls
+    onnx::ValueType decided = {};                // of the first output, if an attribute decides it
+    bool is_not_described = false;               // whether nobody describes the operator
     bool is_nested = false;  // whether an attribute holds messages, which check_nested() is for
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -143,6 +142,10 @@ void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings&
                                   facts.decided.code() | (facts.has_shape_rule ? kHasShapeRule : 0),
                                   static_cast<std::uint16_t>(i - begin),
                                   Kind::called});
+        }
+        if (facts.function) {
+            events.all.push_back(
+                {{}, *facts.function, 0, static_cast<std::uint16_t>(i - begin), Kind::function});
         } else if (facts.is_not_described) {
             note(Kind::foreign, parts.domain, 0);
         }
@@ -181,11 +184,15 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
             const VisibleValues::Id id = visible.known(visible.names().add(event.name, event.hash));
             types_.begin(node);
             types_.add_input(event.slot, id, visible.type(id));
-            if (visible.is_visible(id)) break;
+            if (visible.is_visible(id)) {
+                visible.note_use(id);
+                break;
+            }
             unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
             break;
         }
         case Kind::called: judge_types(event, node); break;
+        case Kind::function: checking_.functions.note_use(event.hash); break;
         case Kind::foreign: checking_.count_not_described(event.name); break;
         case Kind::nested: check_nested(checking_, this->node(node), place_of(node), *this); break;
         case Kind::defined:
@@ -226,6 +233,7 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
 void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
     types_.begin(node);
     const onnx::Operator op(onnx::operator_rows()[event.hash]);
+    checking_.used_sets.at(op.domain()) = true;
     const auto decided = onnx::ValueType::from_code(static_cast<std::uint8_t>(event.slot));
     types_.judge(op, decided, [&](std::uint32_t slot, auto&& message) {
         const FieldPath place = place_of(node);
@@ -240,11 +248,7 @@ void NodeListCheck::judge_shapes(const onnx::Operator& op, std::uint64_t index) 
     for (const auto& [slot, value, type] : types_.inputs()) {
         if (slot < shapes.size()) shapes.at(slot) = shapes_.find(value);
     }
-    // No rule is about the first input alone.
-    if (std::ranges::none_of(shapes | std::views::drop(1),
-                             [](auto each) { return each != nullptr; })) {
-        return;
-    }
+    if (std::ranges::none_of(shapes, [](auto each) { return each != nullptr; })) return;
     const auto wrong = wrong_shape(op, node(index), shapes);
     if (!wrong) return;
     const FieldPath place = place_of(index);

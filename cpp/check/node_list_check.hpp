@@ -53,12 +53,13 @@ class NodeListCheck {
 
   private:
     enum class Kind : std::uint8_t {
-        named,    // the node has this name
-        used,     // an input
-        called,   // the node has an operator that ONNX describes: its position and the decided type
-        foreign,  // the node has one of this domain, which nobody describes
-        nested,   // the node has attributes that hold messages
-        defined,  // an output
+        named,   // the node has this name
+        used,    // an input
+        called,  // the node has an operator that ONNX describes: its position and the decided type
+        function,  // the node calls the function of this position
+        foreign,   // the node has one of this domain, which nobody describes
+        nested,    // the node has attributes that hold messages
+        defined,   // an output
     };
     // Small, since it goes from one processor's cache to another's.
     struct Event {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/string_check.hpp"
 #include "model/name_table.hpp"
 #include "onnx/message.hpp"
 
@@ -21,6 +22,7 @@ struct NodeParts {
     std::vector<wire::Field> attributes;
     std::vector<wire::Field> devices;  // the configurations
     bool has_metadata = false;
+    bool has_bad_text = false;  // whether a text is not UTF-8
 
     /// Reads another node; the vectors keep their memory.
     void read(const onnx::Message& node) {
@@ -30,9 +32,12 @@ struct NodeParts {
         outputs.clear();
         attributes.clear();
         devices.clear();
-        has_metadata = false;
+        has_metadata = has_bad_text = false;
         names_.reset();
         node.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+            if (row != nullptr && row->type == wire::Type::string) {
+                has_bad_text = has_bad_text || !is_utf8(found.text());
+            }
             if (row == &field<"NodeProto.input">) {
                 inputs.push_back(found.text());
             } else if (row == &field<"NodeProto.output">) {

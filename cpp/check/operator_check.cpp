@@ -10,21 +10,43 @@ using onnx::field;
 
 namespace {
 
+constexpr std::size_t kAny = SIZE_MAX;
+
+std::size_t limit(std::size_t most) noexcept {
+    return most == onnx::Operator::kUnlimited ? kAny : most;
+}
+
 std::string range_text(std::size_t least, std::size_t most, std::string_view what) {
     std::string text;
     if (least == most) {
         text = std::to_string(least);
-    } else if (most == onnx::Operator::kUnlimited) {
+    } else if (most == kAny) {
         text = "at least " + std::to_string(least);
     } else {
         text = std::to_string(least) + " to " + std::to_string(most);
     }
     text.append(" ").append(what);
-    return most == 1 || (most == onnx::Operator::kUnlimited && least == 1) ? text : text + "s";
+    return most == 1 || (most == kAny && least == 1) ? text : text + "s";
 }
 
 // What schemas have, and onnx.defs does not tell: all outputs or one, and attributes of any name.
 // Source: NumOutputs() of BatchNormalization, AllowUncheckedAttributes() of LayerNormalization.
+// Operators of the default domain that were never in a version of it, and that old models have.
+// Source: check_is_experimental_op() in onnx's checker.cc.
+constexpr std::string_view kExperimental[] = {
+    "ATen",
+    "Affine",
+    "ConstantFill",
+    "Crop",
+    "DynamicSlice",
+    "GRUUnit",
+    "GivenTensorFill",
+    "ImageScaler",
+    "ParametricSoftplus",
+    "Scale",
+    "ScaledTanh",
+};
+
 bool has_all_outputs_or_one(const onnx::Operator& op) { return op.name() == "BatchNormalization"; }
 bool takes_any_attribute(const onnx::Operator& op) { return op.name() == "LayerNormalization"; }
 
@@ -59,10 +81,23 @@ void check_required(Findings& findings, const Names& each, const std::string& ti
     }
 }
 
-// The field of each AttributeType that has messages.
-onnx::ValueType tensor_type(const onnx::Message& tensor) {
-    return {onnx::ValueType::Kind::tensor, tensor.int64(field<"TensorProto.data_type">)};
+bool says_type(std::string_view attribute) {
+    return std::ranges::find(kTypeAttributes, attribute) != std::end(kTypeAttributes);
 }
+
+using Kind = onnx::ValueType::Kind;
+struct UsualType {
+    std::string_view name;  // of an operator
+    onnx::ValueType type;   // of its output, if no attribute and no input says another
+};
+// Source: the defaults of such attributes in onnx.defs.
+constexpr UsualType kUsualTypes[] = {
+    {"BlackmanWindow", {Kind::tensor, 1}},  {"ConstantOfShape", {Kind::tensor, 1}},
+    {"HammingWindow", {Kind::tensor, 1}},   {"HannWindow", {Kind::tensor, 1}},
+    {"Multinomial", {Kind::tensor, 6}},     {"QuantizeLinear", {Kind::tensor, 2}},
+    {"RandomNormal", {Kind::tensor, 1}},    {"RandomUniform", {Kind::tensor, 1}},
+    {"SequenceEmpty", {Kind::sequence, 1}},
+};
 
 }  // namespace
 
@@ -70,23 +105,27 @@ Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& pa
                const FieldPath& place, const Owner& owner)
     : name_(parts.op_type) {
     if (owner.operators == nullptr || parts.op_type.empty()) return;
-    if (!checking.functions.empty()) {
-        const auto found = checking.functions.find(parts.domain, parts.op_type, parts.overload);
-        if (found) {
-            function_ = &checking.functions.signature(*found);
-            return;
-        }
-    }
     found_ = owner.operators->find(parts.domain, parts.op_type);
+    if (!checking.functions.empty()) {
+        position_ = checking.functions.find(parts.domain, parts.op_type, parts.overload);
+    }
+    // Readers use the operator of ONNX if a function has its name.
+    if (position_ && !found_.operator_) {
+        function_ = &checking.functions.signature(*position_);
+        return;
+    }
     const auto version = owner.imports.find(parts.domain);
-    if (!version) return;  // the rule node.domain says so
+    if (!version || *version < 1) return;  // other rules say so
     if (!found_.is_described) {
         is_not_described_ = true;
     } else if (!found_.operator_) {
+        const bool is_standard = plain_domain(parts.domain).empty();
+        if (is_standard && std::ranges::find(kExperimental, name_) != std::end(kExperimental))
+            return;
         findings.add(Rule::operator_unknown, place, [&] {
             return "version " + std::to_string(*version) + " of " +
-                   (plain_domain(parts.domain).empty() ? "ai.onnx" : std::string(parts.domain)) +
-                   " has no operator " + quoted(parts.op_type);
+                   (is_standard ? "ai.onnx" : std::string(parts.domain)) + " has no operator " +
+                   quoted(parts.op_type);
         });
     } else if (found_.operator_->deprecated()) {
         findings.add(Rule::operator_deprecated, place, [&] {
@@ -118,15 +157,15 @@ void Callee::check_counts(Findings& findings, const NodeParts& parts,
     const std::optional<onnx::Operator>& op = found_.operator_;
     if (!op) return;
     inputs.least = op->least_inputs();
-    inputs.most = op->most_inputs();
+    inputs.most = limit(op->most_inputs());
     outputs.least = op->least_outputs();
-    outputs.most = op->most_outputs();
+    outputs.most = limit(op->most_outputs());
     for (const Names* const each : {&inputs, &outputs}) {
         const bool is_input = each == &inputs;
         if (!is_input && parts.has_no_output()) continue;  // the rule node.outputs says so
         const auto is_named = [](std::string_view name) { return !name.empty(); };
         const std::size_t count = each->names->size();
-        const auto most = each->most == onnx::Operator::kUnlimited ? SIZE_MAX : each->most;
+        const std::size_t most = each->most;
         const bool is_between = each->least < count && count < most;
         if (!is_input && is_between && has_all_outputs_or_one(*op)) {
             findings.add(each->rule, place, [&] {
@@ -185,29 +224,31 @@ void Callee::check_attributes(Findings& findings, const model::NameTable& names,
 
 onnx::ValueType decided_type(const onnx::Operator& op, const onnx::Message& node,
                              const NodeParts& parts) {
-    using Kind = onnx::ValueType::Kind;
     const bool is_constant = op.name() == "Constant";
-    onnx::ValueType decided;
-    // Source: ConstantOfShape in onnx.defs.
-    if (op.name() == "ConstantOfShape") decided = {Kind::tensor, 1};
     for (const wire::Field& each : parts.attributes) {
         const onnx::Message attribute = node.inner(field<"NodeProto.attribute">, each);
         const std::string_view name = attribute.text(field<"AttributeProto.name">);
-        if (name == "value") {
+        const bool is_value = name == "value";
+        const bool is_number = is_constant && name.starts_with("value_");
+        if (!is_value && !is_number && !says_type(name)) continue;
+        if (attribute.has(field<"AttributeProto.ref_attr_name">)) return {};  // the caller's
+        if (is_value) {
             const auto tensor = attribute.child(field<"AttributeProto.t">);
-            if (tensor) decided = tensor_type(*tensor);
-        } else if (is_constant && name.starts_with("value_")) {
+            if (!tensor) return {};
+            return {Kind::tensor, tensor->int64(field<"TensorProto.data_type">)};
+        }
+        if (is_number) {
             const bool is_float = name.starts_with("value_float");
-            decided = {Kind::tensor, is_float ? 1 : name.starts_with("value_int") ? 7 : 8};
-        } else if (std::ranges::find(kTypeAttributes, name) != std::end(kTypeAttributes)) {
-            const std::int64_t number = attribute.int64(field<"AttributeProto.i">);
-            const onnx::TypeSet& types = op.types(op.output(0).letter);
-            for (const Kind kind : {Kind::tensor, Kind::sequence}) {
-                if (types.has({kind, number})) return {kind, number};
-            }
+            return {Kind::tensor, is_float ? 1 : name.starts_with("value_int") ? 7 : 8};
+        }
+        const std::int64_t number = attribute.int64(field<"AttributeProto.i">);
+        const onnx::TypeSet& types = op.types(op.output(0).letter);
+        for (const Kind kind : {Kind::tensor, Kind::sequence}) {
+            if (types.has({kind, number})) return {kind, number};
         }
     }
-    return decided;
+    const auto* const usual = std::ranges::find(kUsualTypes, op.name(), &UsualType::name);
+    return usual == std::end(kUsualTypes) ? onnx::ValueType() : usual->type;
 }
 
 }  // namespace onnxmap::check

@@ -30,6 +30,8 @@ class Callee {
 
     /// What is known of the operator that it calls, if it is no function and not deprecated.
     [[nodiscard]] const KnownOperators::Found& known() const noexcept { return found_; }
+    /// The position of the function of the model that it is.
+    [[nodiscard]] std::optional<std::uint32_t> function() const noexcept { return position_; }
     /// Whether nobody describes it.
     [[nodiscard]] bool is_not_described() const noexcept { return is_not_described_; }
 
@@ -38,6 +40,7 @@ class Callee {
 
     KnownOperators::Found found_;
     const Functions::Signature* function_ = nullptr;
+    std::optional<std::uint32_t> position_;  // of the function
     std::string_view name_;
     bool is_not_described_ = false;
 };

@@ -46,8 +46,9 @@ WrongShape wrong(std::size_t slot, const std::string& what, const Shape& shape,
                       std::string(other) + " " + shape_text(other_shape)};
 }
 
-bool broadcast(const Shape& a, const Shape& b) {
-    for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+// Whether the dimensions do, but for the last `left_out`.
+bool broadcast(const Shape& a, const Shape& b, std::size_t left_out = 0) {
+    for (std::size_t i = 1 + left_out; i <= std::min(a.size(), b.size()); ++i) {
         const std::int64_t left = a[a.size() - i];
         const std::int64_t right = b[b.size() - i];
         if (left != 1 && right != 1 && differ(left, right)) return false;
@@ -68,15 +69,17 @@ std::optional<WrongShape> check_broadcast(const InputShapes& in) {
 }
 
 std::optional<WrongShape> check_matmul(const InputShapes& in) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (in.at(i) != nullptr && in.at(i)->empty()) {
+            return WrongShape{i, "it does not take a scalar"};
+        }
+    }
     if (in[0] == nullptr || in[1] == nullptr) return std::nullopt;
     const Shape& a = *in[0];
     const Shape& b = *in[1];
-    if (a.empty() || b.empty()) {
-        const std::size_t scalar = a.empty() ? 0 : 1;
-        return WrongShape{scalar, "MatMul does not take a scalar"};
-    }
     const std::int64_t rows = b.size() == 1 ? b[0] : b[b.size() - 2];
     if (differ(a.back(), rows)) return wrong(1, "the inner dimensions differ", b, "input 0", a);
+    if (!broadcast(a, b, 2)) return wrong(1, "the outer dimensions differ", b, "input 0", a);
     return std::nullopt;
 }
 
@@ -139,11 +142,18 @@ Shape shape_of_type(const onnx::Message& shape) {
     const wire::FieldRow& row = field<"TensorShapeProto.dim">;
     Shape dims;
     shape.for_each_value(row, [&](const wire::Field& value) {
+        if (dims.size() > tensor::kMaxRank) return;
         const auto dim =
             shape.inner(row, value).find(field<"TensorShapeProto.Dimension.dim_value">);
         dims.push_back(dim ? std::max<std::int64_t>(dim->int64(), -1) : -1);
     });
     return dims;
+}
+
+// A file may have any number of dimensions: readers have no more than these, and so has the time of
+// a check.
+std::optional<Shape> usual(const Shape& shape) {
+    return shape.size() <= tensor::kMaxRank ? std::optional(shape) : std::nullopt;
 }
 
 }  // namespace
@@ -156,16 +166,17 @@ std::optional<Shape> told_shape(const onnx::Message& message) {
     }
     if (&message.table() == &onnx::message<"SparseTensorProto">) {
         Shape dims;
-        message.for_each_value(field<"SparseTensorProto.dims">,
-                               [&](const wire::Field& dim) { dims.push_back(dim.int64()); });
-        return dims;
+        message.for_each_value(field<"SparseTensorProto.dims">, [&](const wire::Field& dim) {
+            if (dims.size() <= tensor::kMaxRank) dims.push_back(dim.int64());
+        });
+        return usual(dims);
     }
     const auto type = message.child(field<"ValueInfoProto.type">);
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
     if (kind != &field<"TypeProto.tensor_type">) return std::nullopt;
     const auto tensor = type->child(*kind);
     const auto shape = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
-    return shape ? std::optional(shape_of_type(*shape)) : std::nullopt;
+    return shape ? usual(shape_of_type(*shape)) : std::nullopt;
 }
 
 std::string shape_text(const Shape& shape) {

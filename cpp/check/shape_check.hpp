@@ -1,6 +1,7 @@
 // Shapes that a graph tells, and operators whose rule for them is plain: Conv, Gemm, MatMul, and
-// those that broadcast two inputs. A shape that is not told, or a dimension without a value, fits
-// any. Source: the operators' texts in onnx.defs; docs/Broadcasting.md of ONNX.
+// those that broadcast their inputs, of which the first three are looked at. A shape that is not
+// told, or a dimension without a value, fits any.
+// Source: the operators' texts in onnx.defs; docs/Broadcasting.md of ONNX.
 #pragma once
 
 #include <array>

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 namespace onnxmap::check {
 
@@ -23,9 +26,27 @@ constexpr Lead kLeads[] = {
     {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
+constexpr std::uint64_t kHighBits = 0x8080808080808080;
+
+// How many bytes at the beginning are ASCII, in steps of eight.
+std::size_t ascii_words(std::string_view text) noexcept {
+    std::size_t size = 0;
+    for (std::uint64_t word = 0; text.size() - size >= sizeof(word); size += sizeof(word)) {
+        std::memcpy(&word, text.data() + size, sizeof(word));
+        if ((word & kHighBits) != 0) break;
+    }
+    return size;
+}
+
+bool is_alphanumeric(char c) noexcept {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+}  // namespace
+
 bool is_utf8(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-    for (std::size_t i = 0; i < text.size();) {
+    for (std::size_t i = ascii_words(text); i < text.size();) {
         const auto* const lead = std::ranges::find_if(kLeads, [&](const Lead& each) {
             return each.least <= byte(i) && byte(i) <= each.most;
         });
@@ -40,11 +61,23 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-bool is_alphanumeric(char c) noexcept {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place) {
+    if (!findings.wants(Rule::model_text)) return;
+    std::vector<std::pair<const wire::FieldRow*, std::uint64_t>> counts;  // of repeated fields
+    message.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+        if (row == nullptr || row->type != wire::Type::string) return;
+        std::uint64_t index = 0;
+        if (row->repeated()) {
+            auto known =
+                std::ranges::find(counts, row, [](const auto& each) { return each.first; });
+            if (known == counts.end()) known = counts.insert(counts.end(), {row, 0});
+            index = known->second++;
+        }
+        if (!is_utf8(found.text())) {
+            findings.add(Rule::model_text, FieldPath{&place, row, index}, "the text is not UTF-8");
+        }
+    });
 }
-
-}  // namespace
 
 const char* fault_of_string(std::string_view text) noexcept {
     if (!is_utf8(text)) return "is not UTF-8";

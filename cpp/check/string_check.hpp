@@ -1,9 +1,19 @@
-// The forms of texts: strings of tensors, and checksums.
+// The forms of texts: of all fields that are texts, strings of tensors, and checksums.
 #pragma once
 
 #include <string_view>
 
+#include "check/findings.hpp"
+#include "onnx/message.hpp"
+
 namespace onnxmap::check {
+
+/// Source: RFC 3629.
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+/// The fields of a message that are texts are UTF-8: names, documentation, metadata. protobuf
+/// refuses others, in most languages when the field is read.
+void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place);
 
 /// What is wrong with an element of a STRING tensor, as the end of a sentence; null if nothing is.
 /// Source: onnx.proto, TensorProto.string_data, and RFC 3629.

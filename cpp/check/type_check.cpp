@@ -4,6 +4,7 @@
 #include <string>
 
 #include "check/metadata_check.hpp"
+#include "check/string_check.hpp"
 #include "onnx/data_type.hpp"
 #include "onnx/schema.hpp"
 
@@ -22,6 +23,8 @@ void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPa
     dim.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
         if (row == &field<"TensorShapeProto.Dimension.dim_value">) value = found.int64();
         if (row == &field<"TensorShapeProto.Dimension.dim_param">) param = found.text();
+        if (row == nullptr || row->type != wire::Type::string || is_utf8(found.text())) return;
+        checking.found(Rule::model_text, FieldPath{&place, row}, "the text is not UTF-8");
     });
     if (value && param) {
         checking.found(Rule::type_dimension, place, [&] {

@@ -26,6 +26,7 @@ class VisibleValues {
         is_made = 4,  // by a node
         is_output = 8,
         is_described = 16,  // by value_info
+        is_used = 64,       // by a node, here or in a graph below
         is_outer = 32,      // a graph around here defines it, and this one only describes it
         kDefined = is_input | is_initializer | is_made,
     };
@@ -60,7 +61,12 @@ class VisibleValues {
         const Scope scope = scopes_.back();
         scopes_.pop_back();
         for (; changed_.size() > scope.changed; changed_.pop_back()) {
-            states_[changed_.back().first] = changed_.back().second;
+            const auto& [id, before] = changed_.back();
+            // A graph that only describes an outer value uses that one.
+            const bool is_outer_used = (states_[id].marks & is_outer) != 0;
+            const unsigned used = is_outer_used ? states_[id].marks & is_used : 0U;
+            states_[id] = before;
+            states_[id].marks |= static_cast<std::uint8_t>(used);
         }
         floor_ = scope.floor;
         --depth_;
@@ -88,6 +94,9 @@ class VisibleValues {
         }
         state.marks |= mark;
     }
+
+    /// Notes that a node uses a visible value, which may be one of a graph around here.
+    void note_use(Id id) { states_[id].marks |= is_used; }
 
     /// The type of a value: of one that is visible, or of one that the graph describes.
     [[nodiscard]] onnx::ValueType type(Id id) const {

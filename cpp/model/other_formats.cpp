@@ -36,6 +36,10 @@ constexpr std::array kSignatures = {
     Signature{"TFL3"sv, 4, "a TensorFlow Lite model"},
 };
 
+std::size_t skip_blanks(std::string_view text) noexcept {
+    return std::min(text.find_first_not_of(" \t\r\n"), text.size());
+}
+
 bool looks_like_markup(std::string_view text) noexcept {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos || first + 1 >= text.size() || text[first] != '<') {
@@ -45,14 +49,24 @@ bool looks_like_markup(std::string_view text) noexcept {
     return next == '!' || next == '?' || ((next | 0x20) >= 'a' && (next | 0x20) <= 'z');
 }
 
+// The form that onnx.parser reads, *.onnxtxt: the fields of the model in angle brackets.
+bool looks_like_onnx_text(std::string_view text) noexcept {
+    text.remove_prefix(skip_blanks(text));
+    if (!text.starts_with('<')) return false;
+    text.remove_prefix(1);
+    text.remove_prefix(skip_blanks(text));
+    return text.starts_with("ir_version") || text.starts_with("opset_import");
+}
+
+bool looks_like_openvino(std::string_view text) noexcept {
+    text.remove_prefix(skip_blanks(text));
+    return text.starts_with("<?xml") && text.find("<net ") != std::string_view::npos;
+}
+
 // The length of the JSON header as eight bytes, of which the upper four are zero, then the header.
 bool looks_like_safetensors(std::string_view text) noexcept {
     return text.size() > 9 && text.substr(4, 4) == "\0\0\0\0"sv && text[8] == '{' &&
            (text[9] == '"' || text[9] == '}');
-}
-
-std::size_t skip_blanks(std::string_view text) noexcept {
-    return std::min(text.find_first_not_of(" \t\r\n"), text.size());
 }
 
 // An object or an array: what follows its bracket can begin or end its content.
@@ -218,6 +232,10 @@ std::string_view recognize(ByteView head) noexcept {
             return signature.name;
         }
     }
+    if (looks_like_onnx_text(text)) {
+        return "ONNX's own text form (onnx.parser.parse_model reads it)";
+    }
+    if (looks_like_openvino(text)) return "an OpenVINO model";
     if (looks_like_markup(text)) {
         return "an HTML page (was the download a login or error page?)";
     }

@@ -33,7 +33,7 @@ constexpr char kText[] =
     ;
 static_assert(sizeof(kText) <= UINT16_MAX);
 
-constexpr OperatorDomain kDomainNames[] = {
+constexpr OperatorDomain kDomainNames[kOperatorDomains] = {
     {"", 0}, {"ai.onnx.ml", 0}, {"ai.onnx.preview", 0}, {"ai.onnx.preview.training", 0}};
 
 consteval std::uint8_t domain_of(std::string_view name) {
@@ -183,7 +183,7 @@ std::optional<Operator::Attribute> Operator::attribute(std::string_view name) co
     return std::nullopt;
 }
 
-std::span<const OperatorDomain> operator_domains() noexcept { return kDomains; }
+std::span<const OperatorDomain, kOperatorDomains> operator_domains() noexcept { return kDomains; }
 
 std::span<const Operator::Row> operator_rows() noexcept { return kRows; }
 

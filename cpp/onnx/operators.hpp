@@ -91,6 +91,8 @@ class Operator {
     /// The position in operator_rows().
     [[nodiscard]] std::uint32_t position() const noexcept;
     [[nodiscard]] std::string_view name() const noexcept;
+    /// The position of its domain in operator_domains().
+    [[nodiscard]] std::size_t domain() const noexcept { return row_->domain; }
     [[nodiscard]] std::int64_t since() const noexcept { return row_->since; }
     [[nodiscard]] bool deprecated() const noexcept { return row_->deprecated; }
     [[nodiscard]] std::size_t least_inputs() const noexcept { return row_->least_inputs; }
@@ -133,8 +135,10 @@ struct OperatorDomain {
     std::int64_t newest;    // the newest version that the table has
 };
 
+inline constexpr std::size_t kOperatorDomains = 4;
+
 /// The domains whose operators ONNX describes.
-[[nodiscard]] std::span<const OperatorDomain> operator_domains() noexcept;
+[[nodiscard]] std::span<const OperatorDomain, kOperatorDomains> operator_domains() noexcept;
 
 /// Calls visit(operator) for each operator of a domain as its set of that version has it.
 template <class Visit>

@@ -286,7 +286,9 @@ def _of_message(
 ) -> Written:
     if not hasattr(message, "SerializeToString") or message_name(message) != "ModelProto":
         found = message_name(message) or type(message).__name__
-        raise TypeError(f"expected a Model, not {found}")
+        is_path = isinstance(message, (str, os.PathLike))
+        advice = f": load it first, onnxmap.load({os.fspath(message)!r})" if is_path else ""
+        raise TypeError(f"expected a Model, not {found}{advice}")
     data = message.SerializeToString()
     if not data:  # `loads` would speak of a file
         return _written(_core.new("ModelProto"), path, None, follow_symlinks)

@@ -166,7 +166,7 @@ class CheckReport(Sequence[Finding]):
         return "\n".join([self.summary(), *self.lines()])
 
     def lines(self, most: int = _MOST_PRINTED) -> Iterator[str]:
-        """Yield the report in lines: rule by rule, errors first, the first findings of each.
+        """Yield the report in lines: rule by rule, errors first, the first findings and the advice.
 
         Args:
             most: findings of a rule that are printed; one more line counts the others.
@@ -176,12 +176,13 @@ class CheckReport(Sequence[Finding]):
             by_rule.setdefault(each.rule, []).append(each)
         for name in sorted(by_rule, key=lambda name: _SEVERITIES.index(_BY_NAME[name].severity)):
             rule, found = _BY_NAME[name], by_rule[name]
-            yield f"{rule.severity} {name}: {rule.text} {rule.advice} ({rule.source})"
             for each in found[:most]:
-                yield f"  {escape(each.where) or 'the model'}: {escape(each.message)}"
+                place = f" ({escape(each.where)})" if each.where else ""
+                yield f"{rule.severity} {name}: {escape(each.message)}{place}"
             left = self.counts.get(name, len(found)) - min(len(found), most)
             if left > 0:
                 yield f"  and {left} more"
+            yield f"  {rule.advice} ({rule.source})"
 
 
 def with_official_fault(report: CheckReport, fault: str) -> CheckReport:

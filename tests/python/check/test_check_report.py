@@ -23,7 +23,8 @@ def broken(nodes: int = 1) -> ModelProto:
             [
                 helper.make_node("Clip", ["nowhere", ""], [f"y{i}"], name=f"n{i}")
                 for i in range(nodes)
-            ],
+            ]
+            + [helper.make_node("Not", ["flag"], ["other"])],
             "g",
             [],
             [],
@@ -95,11 +96,12 @@ def test_many_findings_are_counted() -> None:
     assert sum(each.rule == "value.undefined" for each in report) == 1000
     lines = str(report).splitlines()
     assert lines[0] == "1200 errors, 1200 warnings, 1200 hints"
-    assert lines[1].startswith("error value.undefined: ")
-    assert lines[2] == (
-        "  graph.node[0].input[0]: the node 'n0' uses 'nowhere', which nothing defines"
+    assert lines[1] == (
+        "error value.undefined: the node 'n0' uses 'nowhere', which nothing defines "
+        "(graph.node[0].input[0])"
     )
-    assert (len(lines), lines[12]) == (1 + 3 * 12, "  and 1190 more")
+    assert (len(lines), lines[11]) == (1 + 3 * 12, "  and 1190 more")
+    assert lines[12] == "  Correct the name, or add what defines the value. (IR.md, Nodes)"
 
 
 @pytest.mark.parametrize("name", ["\u202eabc", "two\nlines", b"\xff"])

@@ -132,6 +132,14 @@ def test_every_operator_is_unknown_before_its_first_version() -> None:
     assert tried > 50
 
 
+def test_experimental_operators_of_old_models_are_not_judged() -> None:
+    """They were never in a version of the default domain, and onnx.checker accepts them."""
+    for name in ("ATen", "Crop", "ImageScaler", "ScaledTanh"):
+        node = NodeProto(op_type=name, input=["x", "y", "z"], output=["a"])
+        assert is_accepted_by_onnx(node, 7)
+        assert rules_broken_by(node, 7) == set()
+
+
 def typed_model(op_type: str, kinds: list[int], **attributes: Any) -> onnxmap.Model:
     """A node with an input of each element type."""
     infos = [
@@ -245,3 +253,104 @@ def test_nodes_that_nobody_describes_are_one_line() -> None:
     ).check()
     assert report.counts == {"operator.not_described": 1}
     assert report[0].message == "2000 nodes have operators of the domain 'org.example'"
+
+
+def findings(model: onnx.ModelProto) -> list[tuple[str, str]]:
+    report = onnxmap.loads(model.SerializeToString()).check(
+        select=["operator.*", "value.type", "value.shape"], ignore="operator.not_described"
+    )
+    return [(each.rule, each.where) for each in report]
+
+
+def test_a_type_that_the_caller_of_a_function_decides() -> None:
+    nodes = [
+        helper.make_node("ConstantOfShape", ["s"], ["z"]),
+        helper.make_node("Cast", ["x"], ["i"], to=7),
+        helper.make_node("Add", ["z", "i"], ["y"]),
+    ]
+    nodes[0].attribute.add(name="value", ref_attr_name="v", type=4)
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("d", 1)]
+    function = helper.make_function("d", "F", ["s", "x"], ["y"], nodes, imports[:1], ["v"])
+    graph = helper.make_graph([helper.make_node("F", ["s", "x"], ["y"], domain="d")], "g", [], [])
+    model = helper.make_model(graph, opset_imports=imports, functions=[function])
+    assert findings(model) == []
+    del model.functions[0].node[0].attribute[:]
+    assert findings(model) == [("operator.type", "functions[0].node[2].input[1]")]
+
+
+def test_types_that_are_usual() -> None:
+    """If no attribute says another type."""
+    nodes = [
+        helper.make_node("ConstantOfShape", ["s"], ["a"]),
+        helper.make_node("RandomNormal", [], ["b"], shape=[2]),
+        helper.make_node("SequenceEmpty", [], ["c"]),
+        helper.make_node("QuantizeLinear", ["x", "x"], ["d"]),
+        helper.make_node("QuantizeLinear", ["x", "x"], ["e"], output_dtype=3),
+    ]
+    infos = [helper.make_tensor_value_info(name, 9, None) for name in "abde"]
+    infos.append(helper.make_tensor_sequence_value_info("c", 9, None))
+    inputs = [helper.make_tensor_value_info("s", 7, [1]), helper.make_tensor_value_info("x", 1, [])]
+    graph = helper.make_graph(nodes, "g", inputs, [], value_info=infos)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    assert findings(model) == [("value.type", f"graph.node[{i}].output[0]") for i in range(5)]
+    made = {"a": 1, "b": 1, "d": 2, "e": 3}
+    for info in model.graph.value_info:
+        if info.name == "c":
+            info.type.sequence_type.elem_type.tensor_type.elem_type = 1
+        else:
+            info.type.tensor_type.elem_type = made[info.name]
+    assert findings(model) == []
+
+
+def test_an_output_that_no_node_makes() -> None:
+    inputs = [helper.make_tensor_value_info("x", 1, [2])]
+    outputs = [
+        helper.make_tensor_value_info("x", 7, [2]),
+        helper.make_tensor_value_info("w", 1, [5]),
+    ]
+    weights = [helper.make_tensor("w", 1, [2], [1, 2])]
+    model = helper.make_model(helper.make_graph([], "g", inputs, outputs, weights))
+    assert findings(model) == [
+        ("value.type", "graph.output[0]"),
+        ("value.shape", "graph.output[1]"),
+    ]
+
+
+def test_a_function_of_a_standard_name_does_not_hide_the_operator() -> None:
+    function = helper.make_function(
+        "", "Relu", ["a", "k"], ["y"], [helper.make_node("Add", ["a", "k"], ["y"])],
+        [helper.make_opsetid("", 21)],
+    )  # fmt: skip
+    inputs = [helper.make_tensor_value_info("x", 1, [2])]
+    graph = helper.make_graph([helper.make_node("Relu", ["x", "x"], ["y"])], "g", inputs, [])
+    imports = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=imports, functions=[function])
+    assert findings(model) == [("operator.inputs", "graph.node[0]")]
+
+
+def test_a_missing_import_is_not_a_finding_for_each_node() -> None:
+    nodes = [helper.make_node("LayerNormalization", ["x", "x"], [f"y{i}"]) for i in range(5)]
+    inputs = [helper.make_tensor_value_info("x", 1, [2])]
+    model = helper.make_model(helper.make_graph(nodes, "g", inputs, []))
+    del model.opset_import[:]
+    assert findings(model) == []
+    model.opset_import.add(domain="", version=0)
+    assert findings(model) == []
+
+
+def test_shapes_of_many_dimensions_cost_little() -> None:
+    """Each of many nodes would walk over them, and print them."""
+    shape = [2] * 40_000
+    inputs = [
+        helper.make_tensor_value_info("a", 1, shape),
+        helper.make_tensor_value_info("b", 1, [*shape[:-1], 3]),
+    ]
+    nodes = [helper.make_node("Add", ["a", "b"], [f"y{i}"]) for i in range(4_000)]
+    graph = helper.make_graph(nodes, "g", inputs, [])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    assert findings(model) == []
+    del inputs[0].type.tensor_type.shape.dim[64:], inputs[1].type.tensor_type.shape.dim[64:]
+    inputs[1].type.tensor_type.shape.dim[-1].dim_value = 3
+    graph = helper.make_graph(nodes, "g", inputs, [])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    assert len(findings(model)) == 1000

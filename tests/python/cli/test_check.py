@@ -22,10 +22,9 @@ def model(path: Path, op_type: str = "Relu", inputs: tuple[str, ...] = ("x",)) -
 
 
 UNDEFINED = (
-    "  error value.undefined: An input of a node is an input, an initializer or the output of a "
-    "node, of its graph or of one around it. Correct the name, or add what defines the value. "
-    "(IR.md, Nodes)\n"
-    "    graph.node[0].input[0]: the node 'n' uses 'zz', which nothing defines\n"
+    "  error value.undefined: the node 'n' uses 'zz', which nothing defines "
+    "(graph.node[0].input[0])\n"
+    "    Correct the name, or add what defines the value. (IR.md, Nodes)\n"
 )
 
 

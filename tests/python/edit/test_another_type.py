@@ -98,3 +98,43 @@ def test_replace_refuses() -> None:
     with pytest.raises(KeyError, match="nothing"):
         m.initializers.replace("nothing", W)
     assert not m.edited
+
+
+@pytest.mark.parametrize("number", [0, 99, -5, 1_000_000_000])
+def test_replace_of_a_tensor_of_no_type(number: int) -> None:
+    made = onnx.TensorProto(name="w", data_type=number, dims=[2], raw_data=bytes(8))
+    data = onnx.ModelProto(ir_version=10, graph={"name": "g", "initializer": [made]})
+    m = onnxmap.loads(data.SerializeToString(), lenient=True)
+    with pytest.raises(TypeError, match="type of ONNX"):
+        m.initializers.replace("w", np.zeros(2, np.float32))
+    m = model()
+    with pytest.raises(TypeError, match="type of ONNX"):
+        m.initializers.replace("w", onnx.TensorProto(data_type=number, dims=[2, 3]))
+
+
+def test_a_hook_of_warnings_may_edit_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = onnxmap.from_arrays({f"w{i}": np.full(2, i, np.float32) for i in range(5)})
+
+    def hook(*_: object, **__: object) -> None:
+        del m.initializers["w0"]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", hook)
+        m.initializers["w2"] = np.full(4, 9.0)
+    assert m.initializers.names() == ["w1", "w2", "w3", "w4"]
+    assert m.initializers["w2"].numpy().tolist() == [9.0] * 4
+
+
+def test_values_are_converted_once() -> None:
+    class Changing:
+        calls = 0
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+            self.calls += 1
+            return W if self.calls == 1 else np.zeros(7)
+
+    m, values = model(), Changing()
+    m.initializers.replace("w", values)
+    assert values.calls == 1
+    np.testing.assert_array_equal(m.initializers["w"].numpy(), W)

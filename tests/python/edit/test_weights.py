@@ -410,3 +410,12 @@ def test_pop_takes_the_names_of_a_mapping() -> None:
     model.initializers["new"] = np.arange(3)
     assert model.initializers.pop(key="new").numpy().tolist() == [0, 1, 2]
     assert model.initializers.pop(key="new", default=5) == 5
+
+
+def test_numpy_s_strings_of_any_length() -> None:
+    kind = getattr(np.dtypes, "StringDType", None)
+    if kind is None:
+        pytest.skip("NumPy 1 has no StringDType")
+    model = onnxmap.from_arrays({"s": np.array(["a", "é", ""], dtype=kind())})
+    assert model.initializers["s"].dtype == onnxmap.DataType.STRING
+    assert model.initializers["s"].numpy().tolist() == ["a", "é", ""]

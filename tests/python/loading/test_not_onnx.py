@@ -39,6 +39,8 @@ LFS = (
 FORMATS = {
     "LFS": LFS,
     "HTML": b"<!DOCTYPE html>\n<html><head><title>404</title></head><body></body></html>",
+    "ONNX's own text form": b'<ir_version: 8, opset_import: ["" : 17]>\ng () => () {}',
+    "OpenVINO": b'<?xml version="1.0"?>\n<net name="m" version="11"><layers/></net>',
     "html without a doctype": b"\n  <html lang=en><body>Sign in</body></html>",
     "ZIP": zip_archive(),
     "safetensors": safetensors_file(),

@@ -225,8 +225,9 @@ OTHER_MESSAGES: list[Any] = [
 
 @pytest.mark.parametrize("wrong", [b"bytes", "model.onnx", None, *OTHER_MESSAGES])
 def test_what_is_no_model(wrong: Any, tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="expected a Model, not "):
+    with pytest.raises(TypeError, match="expected a Model, not ") as caught:
         onnxmap.save(wrong, tmp_path / "saved.onnx")
+    assert ("onnxmap.load('model.onnx')" in str(caught.value)) == (wrong == "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
 

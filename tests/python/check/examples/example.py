@@ -30,6 +30,8 @@ opset_version: 2
 WHOLE = ""  # the base of an example that is a whole model
 
 MODEL_FILE = "model.onnx"
+LATIN = b"(latin1)"  # in an example, it stands for these bytes, which are not UTF-8
+NOT_UTF8 = b"\xe9" * len(LATIN)
 DENOTATION_N = b"\x1a\x01n"  # of a dimension, with the text "n"
 DIM_PARAM_N = b"\x12\x01n"
 Prepare = Callable[[Path], None]  # puts something other than a file at the path
@@ -74,7 +76,7 @@ class Example:
     def broken_bytes(self) -> bytes:
         """Return the file of the broken model."""
         if not self.both_of_oneof:
-            return self.message(self.broken).SerializeToString()
+            return self.message(self.broken).SerializeToString().replace(LATIN, NOT_UTF8)
         # The text format refuses two fields of a oneof. Another field of the same form stands for
         # the second one, until the bytes are there.
         data = self.message(self.broken.replace("dim_param", "denotation")).SerializeToString()

@@ -105,4 +105,17 @@ EXAMPLES = [
             functions { name: "G" domain: "org.example" input: "a" output: "a" }
         """,
     ),
+    Example(
+        "function.unused",
+        "functions[0]",
+        broken="""
+            opset_import { domain: "org.example" version: 1 }
+            functions { name: "F" domain: "org.example" input: "a" output: "a" }
+        """,
+        kept="""
+            opset_import { domain: "org.example" version: 1 }
+            graph { node { op_type: "F" domain: "org.example" input: "x" output: "z" } }
+            functions { name: "F" domain: "org.example" input: "a" output: "a" }
+        """,
+    ),
 ]

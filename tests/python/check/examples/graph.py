@@ -305,4 +305,47 @@ EXAMPLES = [
             }
         """,
     ),
+    Example(
+        "graph.initializer_unused",
+        "graph.initializer[0]",
+        broken='graph { initializer { name: "w" data_type: 1 float_data: 1 } }',
+        kept="""
+            graph {
+              initializer { name: "w" data_type: 1 float_data: 1 }
+              node { op_type: "Abs" input: "w" output: "z" }
+            }
+        """,
+    ),
+    Example(  # a graph in a node uses it
+        "graph.initializer_unused",
+        "graph.initializer[0]",
+        broken="""
+            graph {
+              initializer { name: "w" data_type: 1 float_data: 1 }
+              node {
+                op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
+                attribute {
+                  name: "body"
+                  type: GRAPH
+                  g { name: "body" node { op_type: "Abs" input: "x" output: "inner" } }
+                }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              initializer { name: "w" data_type: 1 float_data: 1 }
+              node {
+                op_type: "Scan" input: "x" output: "z"
+                attribute { name: "num_scan_inputs" type: INT i: 1 }
+                attribute {
+                  name: "body"
+                  type: GRAPH
+                  g { name: "body" node { op_type: "Abs" input: "w" output: "inner" } }
+                }
+              }
+            }
+        """,
+    ),
 ]

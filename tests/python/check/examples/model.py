@@ -120,6 +120,7 @@ EXAMPLES = [
         "model.device",
         "graph.node[1].device_configurations[0]",
         broken="""
+            ir_version: 11
             configuration { name: "gpus" num_devices: 2 }
             graph {
               node {
@@ -129,6 +130,7 @@ EXAMPLES = [
             }
         """,
         kept="""
+            ir_version: 11
             configuration { name: "gpus" num_devices: 2 }
             graph {
               node {
@@ -142,6 +144,7 @@ EXAMPLES = [
         "model.device",
         "graph.node[1].device_configurations[0].sharding_spec[0]",
         broken="""
+            ir_version: 11
             configuration { name: "gpus" num_devices: 2 }
             graph {
               node {
@@ -154,6 +157,7 @@ EXAMPLES = [
             }
         """,
         kept="""
+            ir_version: 11
             configuration { name: "gpus" num_devices: 2 }
             graph {
               node {
@@ -170,12 +174,149 @@ EXAMPLES = [
         "model.device_name",
         "configuration[1]",
         broken="""
+            ir_version: 11
             configuration { name: "gpus" num_devices: 2 }
             configuration { name: "gpus" num_devices: 4 }
         """,
         kept="""
+            ir_version: 11
             configuration { name: "gpus" num_devices: 2 }
             configuration { name: "more" num_devices: 4 }
+        """,
+    ),
+    Example(
+        "model.opset_import_unused",
+        "opset_import[1]",
+        broken='opset_import { domain: "ai.onnx.ml" version: 3 }',
+        kept="""
+            opset_import { domain: "ai.onnx.ml" version: 3 }
+            graph { node { op_type: "Binarizer" domain: "ai.onnx.ml" input: "x" output: "z" } }
+        """,
+    ),
+    Example(
+        "model.text",
+        "doc_string",
+        broken='doc_string: "(latin1)"',
+        kept='doc_string: "café"',
+    ),
+    Example(
+        "model.text",
+        "metadata_props[0].value",
+        broken='metadata_props { key: "a" value: "(latin1)" }',
+        kept='metadata_props { key: "a" value: "café" }',
+    ),
+    Example(
+        "model.text",
+        "graph.doc_string",
+        broken='graph { doc_string: "(latin1)" }',
+        kept='graph { doc_string: "café" }',
+    ),
+    Example(
+        "model.text",
+        "graph.node[1].output[1]",
+        broken='graph { node { op_type: "Dropout" input: "x" output: ["z", "(latin1)"] } }',
+        kept='graph { node { op_type: "Dropout" input: "x" output: ["z", "café"] } }',
+    ),
+    Example(
+        "model.text",
+        'graph.node[1].attribute["axis"].doc_string',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 doc_string: "(latin1)" }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 doc_string: "café" }
+              }
+            }
+        """,
+    ),
+    Example(
+        "model.text",
+        "graph.initializer[0].doc_string",
+        broken="""
+            graph {
+              initializer {
+                name: "w" data_type: 1 float_data: 1 doc_string: "(latin1)"
+              }
+            }
+        """,
+        kept="""
+            graph {
+              initializer {
+                name: "w" data_type: 1 float_data: 1 doc_string: "café"
+              }
+            }
+        """,
+    ),
+    Example(
+        "model.text",
+        "graph.input[1].type.tensor_type.shape.dim[0].dim_param",
+        broken="""
+            graph {
+              input {
+                name: "i"
+                type {
+                  tensor_type {
+                    elem_type: 1 shape { dim { dim_param: "(latin1)" } }
+                  }
+                }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              input {
+                name: "i"
+                type {
+                  tensor_type { elem_type: 1 shape { dim { dim_param: "café" } } }
+                }
+              }
+            }
+        """,
+    ),
+    Example(
+        "model.field_version",
+        "functions[0]",
+        broken="""
+            ir_version: 7 opset_import { domain: "d" version: 1 }
+            functions { name: "F" domain: "d" input: "a" output: "a" }
+        """,
+        kept="""
+            ir_version: 8 opset_import { domain: "d" version: 1 }
+            functions { name: "F" domain: "d" input: "a" output: "a" }
+        """,
+    ),
+    Example(
+        "model.field_version",
+        "graph.metadata_props[0]",
+        broken='ir_version: 9 graph { metadata_props { key: "a" } }',
+        kept='ir_version: 10 graph { metadata_props { key: "a" } }',
+    ),
+    Example(
+        "model.field_version",
+        "graph.node[1].metadata_props[0]",
+        broken="""
+            ir_version: 9
+            graph {
+              node {
+                op_type: "Abs" input: "x" output: "z" metadata_props { key: "a" }
+              }
+            }
+        """,
+        kept="""
+            ir_version: 10
+            graph {
+              node {
+                op_type: "Abs" input: "x" output: "z" metadata_props { key: "a" }
+              }
+            }
         """,
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,18 @@ RULES = [rule[0] for rule in _core.rules()]
 LEVELS = {rule[0]: rule[1] for rule in _core.rules()}
 
 Found = list[tuple[str, str]]
-# The hint that a model has operators of its own, as many models of the tests do.
-NOT_DESCRIBED = "operator.not_described"
+# Hints about many models of the tests: they have own operators, or parts that nothing uses.
+OF_TEST_MODELS = {
+    "operator.not_described", "graph.initializer_unused", "function.unused",
+    "model.opset_import_unused",
+}  # fmt: skip
 
 
 def found_in(
-    model: Any, values: bool = False, strict: bool = False, ignore: str | None = NOT_DESCRIBED
+    model: Any,
+    values: bool = False,
+    strict: bool = False,
+    ignore: Collection[str] = frozenset(OF_TEST_MODELS),
 ) -> Found:
     """Return the rule and the path of each finding in a model or an operator set."""
     options: dict[str, Any] = {"strict": strict, "ignore": ignore}
