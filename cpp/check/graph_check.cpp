@@ -316,7 +316,10 @@ void GraphCheck::check_annotations() {
     const wire::FieldRow& parameters = field<"TensorAnnotation.quant_parameter_tensor_names">;
     const auto check_name = [&](std::string_view name, const FieldPath& place) {
         const VisibleValues::Id id = checking_.visible.id(name);
-        if (checking_.visible.is_visible(id)) return checking_.visible.note_use(id);
+        if (checking_.visible.is_visible(id)) {
+            checking_.visible.note_use(id);
+            return;
+        }
         checking_.found(Rule::quantization_tensor, place,
                         [&] { return "the graph has no value " + quoted(name); });
     };

@@ -85,18 +85,18 @@ bool says_type(std::string_view attribute) {
     return std::ranges::find(kTypeAttributes, attribute) != std::end(kTypeAttributes);
 }
 
-using Kind = onnx::ValueType::Kind;
+using TypeKind = onnx::ValueType::Kind;
 struct UsualType {
     std::string_view name;  // of an operator
     onnx::ValueType type;   // of its output, if no attribute and no input says another
 };
 // Source: the defaults of such attributes in onnx.defs.
 constexpr UsualType kUsualTypes[] = {
-    {"BlackmanWindow", {Kind::tensor, 1}},  {"ConstantOfShape", {Kind::tensor, 1}},
-    {"HammingWindow", {Kind::tensor, 1}},   {"HannWindow", {Kind::tensor, 1}},
-    {"Multinomial", {Kind::tensor, 6}},     {"QuantizeLinear", {Kind::tensor, 2}},
-    {"RandomNormal", {Kind::tensor, 1}},    {"RandomUniform", {Kind::tensor, 1}},
-    {"SequenceEmpty", {Kind::sequence, 1}},
+    {"BlackmanWindow", {TypeKind::tensor, 1}},  {"ConstantOfShape", {TypeKind::tensor, 1}},
+    {"HammingWindow", {TypeKind::tensor, 1}},   {"HannWindow", {TypeKind::tensor, 1}},
+    {"Multinomial", {TypeKind::tensor, 6}},     {"QuantizeLinear", {TypeKind::tensor, 2}},
+    {"RandomNormal", {TypeKind::tensor, 1}},    {"RandomUniform", {TypeKind::tensor, 1}},
+    {"SequenceEmpty", {TypeKind::sequence, 1}},
 };
 
 }  // namespace
@@ -235,15 +235,15 @@ onnx::ValueType decided_type(const onnx::Operator& op, const onnx::Message& node
         if (is_value) {
             const auto tensor = attribute.child(field<"AttributeProto.t">);
             if (!tensor) return {};
-            return {Kind::tensor, tensor->int64(field<"TensorProto.data_type">)};
+            return {TypeKind::tensor, tensor->int64(field<"TensorProto.data_type">)};
         }
         if (is_number) {
             const bool is_float = name.starts_with("value_float");
-            return {Kind::tensor, is_float ? 1 : name.starts_with("value_int") ? 7 : 8};
+            return {TypeKind::tensor, is_float ? 1 : name.starts_with("value_int") ? 7 : 8};
         }
         const std::int64_t number = attribute.int64(field<"AttributeProto.i">);
         const onnx::TypeSet& types = op.types(op.output(0).letter);
-        for (const Kind kind : {Kind::tensor, Kind::sequence}) {
+        for (const TypeKind kind : {TypeKind::tensor, TypeKind::sequence}) {
             if (types.has({kind, number})) return {kind, number};
         }
     }
