@@ -199,42 +199,52 @@ struct Form {
     tensor::Header header;
 };
 
-// The message of an initializer; nothing if there is none of that name.
-std::optional<Handle> initializer_named(const Initializers& self, const py::object& name) {
-    if (!below_guard(self, [&] { return has_name(self, name); })) return std::nullopt;
-    const auto places = places_of(self, name);
-    return below_guard(self, [&] {
+// An initializer, and its positions in the list.
+struct Named {
+    Handle tensor;
+    std::vector<std::uint64_t> places;
+};
+
+// Throws KeyError if there is none of that name.
+Named named(const Initializers& self, const py::object& name) {
+    std::vector<std::uint64_t> places = places_of(self, name);
+    const Handle tensor = below_guard(self, [&] {
         return Handle{self.document, self.graph()->initializers().at(places.front())};
     });
+    return {tensor, std::move(places)};
 }
 
-void warn_of_another_form(const Initializers& self, const py::object& name, const Handle& made) {
-    const auto before = initializer_named(self, name);
-    if (!before) return;
-    const Form old(*before);
+std::optional<Named> find_named(const Initializers& self, const py::object& name) {
+    const bool is_there = below_guard(self, [&] { return has_name(self, name); });
+    return is_there ? std::optional(named(self, name)) : std::nullopt;
+}
+
+// Whether it has warned.
+bool warn_of_another_form(const py::object& name, const Handle& before, const Handle& made) {
+    const Form old(before);
     const Form now(made);
-    if (old == now) return;
+    if (old == now) return false;
     const std::string title = to_printable(py::repr(name));
     package::warn()("TensorWarning",
                     to_str("initializer " + title + " was " + old.text() + ", and is now " +
                            now.text() + "; initializers.replace(" + title +
                            ", values) keeps both; if you mean it, assign make_tensor(" + title +
                            ", data_type, dims, values)"));
+    return true;
 }
 
-// Without the warning, which runs Python code: only now are the positions those of the tensor.
-void put(const Initializers& self, const py::object& name, const Handle& made) {
+// `before`: the initializer of that name, as it is now.
+void put(const Initializers& self, const py::object& name, const Handle& made,
+         const std::optional<Named>& before) {
     const auto& row = row_named(self, kField);
-    const auto before = initializer_named(self, name);
     if (!before) {
         assign(made, row_named(made, "name"), name);
         splice(self, row, std::vector<NewElement>{{kAtEnd, made}});
         return;
     }
-    const auto places = places_of(self, name);
     // As in a dict, an object of the tensor that was there stays what it was.
-    splice(self, row, std::vector<NewElement>{{places.front(), with_values_of(*before, made)}},
-           places);
+    const Handle values = with_values_of(before->tensor, made);
+    splice(self, row, std::vector<NewElement>{{before->places.front(), values}}, before->places);
 }
 
 }  // namespace
@@ -247,8 +257,13 @@ void set_item(const Initializers& self, const py::object& name, const py::object
     }
     if (py::len(name) == 0) throw py::value_error("an initializer needs a name");
     const Handle made = tensor_of(values, ArrayMemory::held);
-    if (!is_tensor_message(values)) warn_of_another_form(self, name, made);
-    put(self, name, made);
+    // The conversion may run any Python code, and so may a warning: only then are the positions
+    // those of the tensor.
+    auto before = find_named(self, name);
+    if (before && !is_tensor_message(values) && warn_of_another_form(name, before->tensor, made)) {
+        before = find_named(self, name);
+    }
+    put(self, name, made, before);
 }
 
 // Removes the initializer of a name, all its segments. Throws KeyError, and ValueError if its value
@@ -289,16 +304,14 @@ Handle in_type_of(const Form& old, const Handle& made) {
 
 void replace_values(const Initializers& self, const py::object& name, const py::object& values) {
     const Handle made = tensor_of(values, ArrayMemory::held);
-    static_cast<void>(places_of(self, name));  // throws an error that suggests names
-    const auto before = initializer_named(self, name);
-    if (!before) throw py::key_error(to_printable(py::repr(name)));
-    const Form old(*before);
+    const Form old(named(self, name).tensor);
     const Form now(made);
     if (!old.has_shape_of(now)) {
         throw py::value_error("initializer " + to_printable(py::repr(name)) + " has the shape " +
                               old.shape() + ", and the values have " + now.shape());
     }
-    put(self, name, old == now ? made : in_type_of(old, made));
+    const Handle values_in_type = old == now ? made : in_type_of(old, made);
+    put(self, name, values_in_type, named(self, name));
 }
 
 // With everything that refers to them.

@@ -29,8 +29,6 @@ std::string range_text(std::size_t least, std::size_t most, std::string_view wha
     return most == 1 || (most == kAny && least == 1) ? text : text + "s";
 }
 
-// What schemas have, and onnx.defs does not tell: all outputs or one, and attributes of any name.
-// Source: NumOutputs() of BatchNormalization, AllowUncheckedAttributes() of LayerNormalization.
 // Operators of the default domain that were never in a version of it, and that old models have.
 // Source: check_is_experimental_op() in onnx's checker.cc.
 constexpr std::string_view kExperimental[] = {
@@ -47,35 +45,42 @@ constexpr std::string_view kExperimental[] = {
     "ScaledTanh",
 };
 
+// What schemas have, and onnx.defs does not tell: all outputs or one, and attributes of any name.
+// Source: NumOutputs() of BatchNormalization, AllowUncheckedAttributes() of LayerNormalization.
 bool has_all_outputs_or_one(const onnx::Operator& op) { return op.name() == "BatchNormalization"; }
 bool takes_any_attribute(const onnx::Operator& op) { return op.name() == "LayerNormalization"; }
 
+// The inputs or outputs of a node, and how many its callee has.
 struct Names {
     Rule rule;
     std::string_view what;
-    const wire::FieldRow* row;
-    const std::vector<std::string_view>* names;
+    const wire::FieldRow& row;
+    const std::vector<std::string_view>& names;
     std::size_t least;
     std::size_t most;
+    bool all_or_one = false;
 };
 
-void check_count(Findings& findings, const Names& each, const std::string& title,
-                 const FieldPath& place) {
-    const std::size_t count = each.names->size();
-    if (each.least <= count && count <= each.most) return;
+// `title()`: of the callee.
+template <class Title>
+void check_count(Findings& findings, const Names& each, Title&& title, const FieldPath& place) {
+    const std::size_t count = each.names.size();
+    const bool is_between = each.least < count && count < each.most;
+    if (each.least <= count && count <= each.most && !(each.all_or_one && is_between)) return;
     findings.add(each.rule, place, [&] {
-        return title + " has " + range_text(each.least, each.most, each.what) +
-               ", and the node has " + std::to_string(count);
+        const std::string range = each.all_or_one ? "1 or " + std::to_string(each.most) + " outputs"
+                                                  : range_text(each.least, each.most, each.what);
+        return title() + " has " + range + ", and the node has " + std::to_string(count);
     });
 }
 
-template <class Parameters>
-void check_required(Findings& findings, const Names& each, const std::string& title,
-                    const FieldPath& place, Parameters&& parameter) {
-    for (std::size_t i = 0; i < each.names->size(); ++i) {
-        if (!(*each.names)[i].empty() || !parameter(i).required) continue;
-        findings.add(each.rule, FieldPath{&place, each.row, i}, [&] {
-            return std::string(each.what) + " " + std::to_string(i) + " of " + title +
+template <class Title, class Parameters>
+void check_required(Findings& findings, const Names& each, Title&& title, const FieldPath& place,
+                    Parameters&& parameter) {
+    for (std::size_t i = 0; i < each.names.size(); ++i) {
+        if (!each.names[i].empty() || !parameter(i).required) continue;
+        findings.add(each.rule, FieldPath{&place, &each.row, i}, [&] {
+            return std::string(each.what) + " " + std::to_string(i) + " of " + title() +
                    " is not optional, and the node leaves it out";
         });
     }
@@ -142,43 +147,29 @@ std::string Callee::title() const {
 
 void Callee::check_counts(Findings& findings, const NodeParts& parts,
                           const FieldPath& place) const {
-    Names inputs{Rule::operator_inputs, "input", &field<"NodeProto.input">, &parts.inputs, 0, 0};
-    Names outputs{Rule::operator_outputs, "output", &field<"NodeProto.output">,
-                  &parts.outputs,         0,        0};
+    const std::optional<onnx::Operator>& op = found_.operator_;
+    if (function_ == nullptr && !op) return;
+    Names inputs{Rule::operator_inputs, "input", field<"NodeProto.input">, parts.inputs, 0, 0};
+    Names outputs{Rule::operator_outputs, "output", field<"NodeProto.output">, parts.outputs, 0, 0};
+    const auto title = [this] { return this->title(); };
     if (function_ != nullptr) {
         // Those at the end of the list may be left out.
         inputs.most = function_->inputs;
         outputs.most = function_->outputs;
-        if (inputs.most >= parts.inputs.size() && outputs.most >= parts.outputs.size()) return;
-        check_count(findings, inputs, title(), place);
-        check_count(findings, outputs, title(), place);
-        return;
+    } else {
+        inputs.least = op->least_inputs();
+        inputs.most = limit(op->most_inputs());
+        outputs.least = op->least_outputs();
+        outputs.most = limit(op->most_outputs());
+        outputs.all_or_one = has_all_outputs_or_one(*op);
+        check_required(findings, inputs, title, place, [&](std::size_t i) { return op->input(i); });
     }
-    const std::optional<onnx::Operator>& op = found_.operator_;
-    if (!op) return;
-    inputs.least = op->least_inputs();
-    inputs.most = limit(op->most_inputs());
-    outputs.least = op->least_outputs();
-    outputs.most = limit(op->most_outputs());
-    for (const Names* const each : {&inputs, &outputs}) {
-        const bool is_input = each == &inputs;
-        if (!is_input && parts.has_no_output()) continue;  // the rule node.outputs says so
-        const auto is_named = [](std::string_view name) { return !name.empty(); };
-        const std::size_t count = each->names->size();
-        const std::size_t most = each->most;
-        const bool is_between = each->least < count && count < most;
-        if (!is_input && is_between && has_all_outputs_or_one(*op)) {
-            findings.add(each->rule, place, [&] {
-                return title() + " has 1 or " + std::to_string(most) +
-                       " outputs, and the node has " + std::to_string(count);
-            });
-        }
-        if (each->least <= count && count <= most && std::ranges::all_of(*each->names, is_named)) {
-            continue;
-        }
-        if (count < each->least || count > most) check_count(findings, *each, title(), place);
-        check_required(findings, *each, title(), place,
-                       [&](std::size_t i) { return is_input ? op->input(i) : op->output(i); });
+    check_count(findings, inputs, title, place);
+    if (parts.has_no_output()) return;  // the rule node.outputs says so
+    check_count(findings, outputs, title, place);
+    if (op) {
+        check_required(findings, outputs, title, place,
+                       [&](std::size_t i) { return op->output(i); });
     }
 }
 
