@@ -220,10 +220,11 @@ std::optional<Named> find_named(const Initializers& self, const py::object& name
 }
 
 // Whether it has warned.
-bool warn_of_another_form(const py::object& name, const Handle& before, const Handle& made) {
+bool warn_of_another_form(const py::object& name, const py::object& values, const Handle& before,
+                          const Handle& made) {
     const Form old(before);
     const Form now(made);
-    if (old == now) return false;
+    if (old == now || is_tensor_message(values)) return false;
     const std::string title = to_printable(py::repr(name));
     package::warn()("TensorWarning",
                     to_str("initializer " + title + " was " + old.text() + ", and is now " +
@@ -260,7 +261,7 @@ void set_item(const Initializers& self, const py::object& name, const py::object
     // The conversion may run any Python code, and so may a warning: only then are the positions
     // those of the tensor.
     auto before = find_named(self, name);
-    if (before && !is_tensor_message(values) && warn_of_another_form(name, before->tensor, made)) {
+    if (before && warn_of_another_form(name, values, before->tensor, made)) {
         before = find_named(self, name);
     }
     put(self, name, made, before);
