@@ -75,22 +75,16 @@ std::vector<std::uint32_t> Functions::recursive() const {
 }
 
 const KnownOperators* Checking::operators_of(const Imports& own) {
-    static constexpr Rule kRules[] = {
-        Rule::operator_unknown,
-        Rule::operator_deprecated,
-        Rule::operator_inputs,
-        Rule::operator_outputs,
-        Rule::operator_attribute_unknown,
-        Rule::operator_attribute_missing,
-        Rule::operator_attribute_type,
-        Rule::operator_type,
-        Rule::operator_not_described,
-        Rule::value_type,
-        Rule::value_shape,
-    };
-    const bool is_wanted =
-        std::ranges::any_of(kRules, [&](Rule rule) { return findings.wants(rule); });
-    return is_wanted && knows_versions ? &operators.of(own) : nullptr;
+    const auto all = rules();
+    for (std::size_t i = 0; knows_versions && i < all.size(); ++i) {
+        const auto rule = static_cast<Rule>(i);
+        const bool needs_operators = all[i].name.starts_with("operator.") ||
+                                     rule == Rule::value_type || rule == Rule::value_shape ||
+                                     rule == Rule::function_unused ||
+                                     rule == Rule::model_opset_import_unused;
+        if (needs_operators && findings.wants(rule)) return &operators.of(own);
+    }
+    return nullptr;
 }
 
 void Checking::count_not_described(std::string_view domain) {

@@ -66,8 +66,8 @@ OFFICIAL = Rule(
     "Mend the other errors first, since it may mean one of them.",
 )
 _BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
-# Those that look at the signatures of operators.
-_OF_OPERATORS = ("operator.*", "value.type", "value.shape")
+# Those that need to know what nodes call.
+_OF_OPERATORS = ("operator.*", "value.type", "value.shape", "*.unused", "*.opset_import_unused")
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,11 @@ def test_a_model_that_breaks_the_rule(example: Example, tmp_path: Path) -> None:
     findings = found_in(model, example.values, strict, OF_TEST_MODELS - {example.rule})
     assert set(findings) == expected
     assert len(findings) == len(expected)
+    options = {} if example.is_operator_set else {"values": example.values}
+    alone = model.check(select=example.rule, **options)
+    assert [each.where for each in alone] == [
+        where for rule, where in findings if rule == example.rule
+    ]
 
 
 @GIVEN
