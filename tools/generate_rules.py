@@ -59,6 +59,9 @@ A check looks at the structure of a model, and at the signatures of the operator
 | hint | advice |
 | strict | advice that is only given on request, since many good models break the rule |
 
+Beside it stands what the specification says: MUST, SHOULD, or "readers differ" where it is silent,
+and readers of models differ or fail.
+
 IR.md, ExternalData.md and MetadataProps.md are pages of the specification.
 The comments of `onnx.proto` are part of the specification, too.
 
@@ -101,16 +104,16 @@ def subject_of(example: Example) -> str:
     return "This model" if example.base == WHOLE else "This"
 
 
-def section(rule: tuple[str, str, str, str, str], example: Example) -> str:
+def section(rule: tuple[str, str, str, str, str, str], example: Example) -> str:
     """Return what the page says about a rule."""
-    name, severity, source, text, advice = rule
+    name, severity, requirement, source, text, advice = rule
     place = f"`{example.where}`" if example.where else "the root"
     parts = [
         f"### {name}",
         "",
         lines_of(text),
         "",
-        f"- Severity: {severity}",
+        f"- Severity: {severity} ({requirement})",
         lines_of(f"Source: {source}", "- ", "  "),
         lines_of(f"Advice: {advice}", "- ", "  "),
         "",

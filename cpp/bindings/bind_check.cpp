@@ -18,8 +18,10 @@ namespace {
 
 py::list rules() {
     constexpr std::array kLevels = {"error", "warning", "hint", "strict"};  // of check::Level
+    constexpr std::array kRequirements = {"MUST", "SHOULD", "readers differ", "advice"};
     return list_of(check::rules(), [&](const check::RuleInfo& rule) {
         return py::make_tuple(to_str(rule.name), kLevels.at(static_cast<std::size_t>(rule.level)),
+                              kRequirements.at(static_cast<std::size_t>(rule.requirement)),
                               to_str(rule.source), to_str(rule.text), to_str(rule.advice));
     });
 }
@@ -44,7 +46,8 @@ py::tuple check_rules(const ProtoView& root, std::vector<bool> wanted, std::uint
 
 void bind_check(py::module_& module) {
     module.def("rules", rules,
-               "Return the rules that check_rules() knows: name, level, source, text, advice.");
+               "Return the rules that check_rules() knows: name, level, requirement, source, "
+               "text, advice.");
     module.def("check_rules", guarded(check_rules), py::arg("root"), py::arg("wanted"),
                py::arg("most"), py::arg("values"),
                "Return the findings in a model (rule, path, message), and how many each rule has.");

@@ -106,13 +106,25 @@ std::string attribute_type_text(std::int32_t type) {
     return value == nullptr ? std::to_string(type) : std::string(value->name);
 }
 
+void AttributeParts::note_string(const wire::FieldRow& row, std::string_view text) noexcept {
+    if (bad_string == nullptr && !is_utf8(text)) {
+        bad_string = &row;
+        bad_index = strings;
+    }
+    ++strings;
+}
+
 AttributeParts parts_of(const onnx::Message& attribute) {
     AttributeParts parts;
     attribute.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
         if (row != nullptr && row->type == wire::Type::string) {
             parts.has_bad_text = parts.has_bad_text || !is_utf8(found.text());
         }
-        if (row == &field<"AttributeProto.name">) {
+        if (row == nullptr) {
+            parts.has_bad_text = parts.has_bad_text || removed_field(attribute, found) != nullptr;
+        } else if (row == &field<"AttributeProto.doc_string">) {
+            parts.has_doc_string = true;
+        } else if (row == &field<"AttributeProto.name">) {
             parts.name = found.text();
         } else if (row == &field<"AttributeProto.ref_attr_name">) {
             parts.reference = found.text();
@@ -122,6 +134,7 @@ AttributeParts parts_of(const onnx::Message& attribute) {
             if (parts.value == nullptr) parts.value = row;
             if (parts.value != row) parts.other = row;
             parts.has_messages = parts.has_messages || row->is_message();
+            if (row->type == wire::Type::bytes) parts.note_string(*row, found.text());
         }
     });
     return parts;
@@ -131,6 +144,15 @@ void check_attribute(std::int64_t ir_version, Findings& findings, const Attribut
                      const FieldPath& place, const Owner* owner) {
     if (parts.name.empty()) {
         findings.add(Rule::attribute_name, place, "the attribute has no name");
+    }
+    check_identifier(findings, parts.name, place);
+    if (!parts.has_doc_string) {
+        findings.add(Rule::attribute_doc_string, place, "the attribute has no doc_string");
+    }
+    if (parts.bad_string != nullptr) {
+        findings.add(Rule::attribute_string_value,
+                     FieldPath{&place, parts.bad_string, parts.bad_index},
+                     "the string is not UTF-8");
     }
     if (parts.type.value_or(0) == 0 && ir_version >= 2) {
         findings.add(Rule::attribute_type, place, "the attribute has no type");

@@ -17,10 +17,16 @@ struct AttributeParts {
     std::string_view name;
     std::string_view reference;  // ref_attr_name
     std::optional<std::int32_t> type;
-    const wire::FieldRow* value = nullptr;  // the first field that has one
-    const wire::FieldRow* other = nullptr;  // another one
-    bool has_bad_text = false;              // whether a text is not UTF-8
-    bool has_messages = false;              // which check_attribute_messages() is for
+    const wire::FieldRow* value = nullptr;       // the first field that has one
+    const wire::FieldRow* other = nullptr;       // another one
+    const wire::FieldRow* bad_string = nullptr;  // the field of the first that is not UTF-8
+    std::uint64_t bad_index = 0;                 // of that string in its field
+    std::uint64_t strings = 0;
+    bool has_bad_text = false;  // whether check_texts() finds something
+    bool has_doc_string = false;
+    bool has_messages = false;  // which check_attribute_messages() is for
+
+    void note_string(const wire::FieldRow& row, std::string_view text) noexcept;
 };
 
 /// Reads them in one walk.

@@ -74,14 +74,19 @@ std::vector<std::uint32_t> Functions::recursive() const {
     return found;
 }
 
+std::string_view Checking::domain_of(const onnx::Message& function) const {
+    const auto domain = function.text(onnx::field<"FunctionProto.domain">);
+    return domain.empty() && set ? set->domain : domain;
+}
+
 const KnownOperators* Checking::operators_of(const Imports& own) {
     const auto all = rules();
     for (std::size_t i = 0; knows_versions && i < all.size(); ++i) {
         const auto rule = static_cast<Rule>(i);
-        const bool needs_operators = all[i].name.starts_with("operator.") ||
-                                     rule == Rule::value_type || rule == Rule::value_shape ||
-                                     rule == Rule::function_unused ||
-                                     rule == Rule::model_opset_import_unused;
+        const bool needs_operators =
+            all[i].name.starts_with("operator.") || rule == Rule::value_type ||
+            rule == Rule::value_shape || rule == Rule::function_unused ||
+            rule == Rule::function_opset_version || rule == Rule::model_opset_import_unused;
         if (needs_operators && findings.wants(rule)) return &operators.of(own);
     }
     return nullptr;

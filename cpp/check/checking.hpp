@@ -78,6 +78,13 @@ struct Owner {
     const KnownOperators* operators;                       // null: they are not looked at
     const model::NameTable* attributes = nullptr;          // of the function; null: the model
     std::optional<std::uint32_t> function = std::nullopt;  // its position; nothing: the model
+    const KnownOperators* of_model = nullptr;              // of the function's model
+};
+
+/// An operator set that is checked.
+struct CheckedSet {
+    std::string_view domain;
+    std::int64_t version;
 };
 
 struct Checking {
@@ -87,6 +94,7 @@ struct Checking {
     bool values;                  // whether to read what only the values tell
 
     std::int64_t ir_version = 0;
+    std::optional<CheckedSet> set = std::nullopt;  // nothing: a model is checked
     bool has_training = false;
     bool knows_versions = true;  // of operator sets; one finding says if none is imported
     Imports imports = {};        // of the model
@@ -102,6 +110,9 @@ struct Checking {
     std::vector<ExternalRange> external = {};
     model::InlineTensors inlines{document};
     model::StructurePages pages{document.source(), true};
+
+    /// The domain of a function: if it names none, that of its operator set.
+    [[nodiscard]] std::string_view domain_of(const onnx::Message& function) const;
 
     /// The operators of some imports; null if no rule looks at them.
     [[nodiscard]] const KnownOperators* operators_of(const Imports& own);

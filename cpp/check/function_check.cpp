@@ -91,21 +91,25 @@ void check_defaults(Checking& checking, const onnx::Message& function, const Fie
         });
 }
 
+// Of operators that ONNX describes, nodes tell whether the two versions differ.
 void check_function_imports(Checking& checking, const onnx::Message& function,
                             const FieldPath& place, Imports& imports) {
     const wire::FieldRow& row = field<"FunctionProto.opset_import">;
     note_imports(checking, function, row, place, imports);
+    const KnownOperators* const own = checking.operators_of(imports);
+    const KnownOperators* const of_model = checking.operators_of(checking.imports);
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message import = function.inner(row, value);
         const FieldPath at{&place, &row, i++};
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
-        const auto of_model = checking.imports.find(domain);
-        if (!of_model || *of_model == version) return;
+        const auto in_model = checking.imports.find(domain);
+        if (!in_model || *in_model == version) return;
+        if (own != nullptr && own->describes(domain) && of_model->describes(domain)) return;
         checking.found(Rule::function_opset_version, at, [&] {
             return "the function imports version " + std::to_string(version) + " of " +
-                   quoted(domain) + ", and the model version " + std::to_string(*of_model);
+                   quoted(domain) + ", and the model version " + std::to_string(*in_model);
         });
     });
 }
@@ -120,7 +124,7 @@ void check_value_infos(Checking& checking, const onnx::Message& function, const 
 
 void check_function(Checking& checking, const onnx::Message& function, const FieldPath& place) {
     const auto name = function.text(field<"FunctionProto.name">);
-    const auto domain = function.text(field<"FunctionProto.domain">);
+    const auto domain = checking.domain_of(function);
     const auto overload = function.text(field<"FunctionProto.overload">);
     check_texts(checking.findings, function, place);
     constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
@@ -134,18 +138,24 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
         check_field_version(checking.ir_version, checking.findings, *row, since, place);
     }
     if (name.empty()) checking.found(Rule::function_name, place, "the function has no name");
-    if (plain_domain(domain).empty()) {
+    check_identifier(checking.findings, name, place);
+    if (plain_domain(domain).empty() && !checking.set) {
         checking.found(Rule::function_standard_domain, place, [&] {
             return "the function " + quoted(name) + " is in the default domain";
         });
     }
     Imports imports;
     check_function_imports(checking, function, place, imports);
+    // The members of an operator set see each other.
+    if (checking.set && !imports.find(checking.set->domain)) {
+        imports.add(checking.set->domain, checking.set->version);
+    }
     Parameters attributes(checking, "attribute");
     note_attributes(checking, function, place, attributes);
 
     const Owner owner{imports, checking.operators_of(imports), &attributes.names(),
-                      checking.functions.find(domain, name, overload)};
+                      checking.functions.find(domain, name, overload),
+                      checking.set ? nullptr : checking.operators_of(checking.imports)};
     const auto fields = checking.document.index(function);
     NodeListCheck body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
     Parameters inputs(checking, "input");
@@ -187,6 +197,10 @@ void note_imports(Checking& checking, const onnx::Message& parent, const wire::F
                 return "the version of " + quoted(domain) + " is " + std::to_string(version);
             });
         }
+        if (!plain_domain(domain).empty() && !is_reverse_dns(domain)) {
+            checking.found(Rule::model_opset_import_domain, at,
+                           [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
+        }
         if (!imports.add(domain, version)) {
             checking.found(Rule::model_opset_import_repeated, at,
                            [&] { return "the domain " + quoted(domain) + " is imported twice"; });
@@ -218,9 +232,8 @@ void note_functions(Checking& checking, const onnx::Message& parent, const wire:
     for_each_function(
         checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& place) {
             const auto name = function.text(field<"FunctionProto.name">);
-            const auto added =
-                checking.functions.add(function.text(field<"FunctionProto.domain">), name,
-                                       function.text(field<"FunctionProto.overload">));
+            const auto added = checking.functions.add(
+                checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
             if (added.is_new) {
                 note_signature(function, checking.functions.signature(added.position));
                 return;
@@ -240,9 +253,8 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
         checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& place) {
             check_function(checking, function, place);
             const auto name = function.text(field<"FunctionProto.name">);
-            const auto position =
-                checking.functions.find(function.text(field<"FunctionProto.domain">), name,
-                                        function.text(field<"FunctionProto.overload">));
+            const auto position = checking.functions.find(
+                checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
             if (*position == by_position.size()) by_position.emplace_back(place.index, name);
         });
     // An operator set has functions for others. Calls are noted with the signatures of operators.

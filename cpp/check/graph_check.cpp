@@ -105,6 +105,9 @@ void GraphCheck::check_fields() {
             checking_.found(Rule::model_text, FieldPath{&place_, row}, "the text is not UTF-8");
         }
     }
+    if (!fields_->last(field<"GraphProto.doc_string">)) {
+        checking_.found(Rule::graph_doc_string, place_, "the graph has no doc_string");
+    }
     constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
         {&field<"GraphProto.quantization_annotation">, 5},
         {&field<"GraphProto.sparse_initializer">, 6},
@@ -166,7 +169,7 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
     // Nodes that use the value look at its name. In the file, that would map the weights around it.
     if (tensor.nbytes() >= kFarApart) name = checking_.names_of_weights.emplace_back(name);
     const unsigned marks = checking_.visible.here(checking_.visible.id(name));
-    const bool is_segment = tensor.has(field<"TensorProto.segment">);
+    const bool is_segment = tensor::is_segment(tensor);
     if ((marks & Mark::is_initializer) != 0 && !is_segment) {
         checking_.found(Rule::graph_initializer_repeated, place, [&] {
             return "another initializer before it has the name " + quoted(name);
@@ -323,14 +326,25 @@ void GraphCheck::check_annotations() {
         checking_.found(Rule::quantization_tensor, place,
                         [&] { return "the graph has no value " + quoted(name); });
     };
+    const auto check_repeated = [&](model::NameTable& before, std::string_view name,
+                                    const FieldPath& place) {
+        if (before.add(name).is_new) return;
+        checking_.found(Rule::quantization_repeated, place,
+                        [&] { return "another entry before it is about " + quoted(name); });
+    };
+    model::NameTable annotated;
     for_each(field<"GraphProto.quantization_annotation">,
              [&](const onnx::Message& annotation, const FieldPath& place) {
-                 check_name(annotation.text(field<"TensorAnnotation.tensor_name">), place);
+                 const auto tensor = annotation.text(field<"TensorAnnotation.tensor_name">);
+                 check_name(tensor, place);
+                 check_repeated(annotated, tensor, place);
+                 model::NameTable keys;
                  std::uint64_t i = 0;
                  annotation.for_each_value(parameters, [&](const wire::Field& value) {
                      const onnx::Message entry = annotation.inner(parameters, value);
                      const FieldPath here{&place, &parameters, i++};
                      const auto key = entry.text(field<"StringStringEntryProto.key">);
+                     check_repeated(keys, key, here);
                      if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
                          checking_.found(Rule::quantization_key, here, [&] {
                              return quoted(key) + " is not a key that ONNX defines";

@@ -9,6 +9,7 @@ namespace onnxmap::check {
 namespace {
 
 std::size_t position_of(std::string_view domain) {
+    if (domain.empty()) return 0;
     const auto domains = onnx::operator_domains();
     const auto found =
         std::ranges::find(domains, plain_domain(domain), &onnx::OperatorDomain::name);
@@ -45,11 +46,15 @@ KnownOperators::KnownOperators(const Versions& versions) : versions_(versions) {
     }
 }
 
+bool KnownOperators::describes(std::string_view domain) const {
+    const std::size_t position = position_of(domain);
+    return position < sets_.size() && versions_.at(position) != 0;
+}
+
 KnownOperators::Found KnownOperators::find(std::string_view domain,
                                            std::string_view op_type) const {
-    const std::size_t position = domain.empty() ? 0 : position_of(domain);
-    if (position == sets_.size() || versions_.at(position) == 0) return {};
-    const Set& set = sets_.at(position);
+    if (!describes(domain)) return {};
+    const Set& set = sets_.at(position_of(domain));
     const auto found = set.names.find(op_type);
     if (!found) return {.is_described = true};
     return set.found[*found];

@@ -35,6 +35,8 @@ class KnownOperators {
         bool has_shape_rule = false;  // see shape_check.hpp
     };
     [[nodiscard]] Found find(std::string_view domain, std::string_view op_type) const;
+    /// Whether ONNX describes the imported version of a domain.
+    [[nodiscard]] bool describes(std::string_view domain) const;
 
   private:
     struct Set {

@@ -28,6 +28,30 @@ constexpr std::array kPredefined = {
         {"NominalRange_0_255", "Normalized_0_1", "Normalized_1_1", "NominalRange_16_235"}},
 };
 
+constexpr std::string_view kBlanks = " \t\r\n";
+
+bool is_blank(std::string_view text) noexcept {
+    return text.find_first_not_of(kBlanks) == std::string_view::npos;
+}
+
+// What is wrong with a list of names with commas between them; null if nothing is.
+const char* fault_of_author(std::string_view text) noexcept {
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        if (is_blank(text.substr(begin, end - begin))) return "has an empty name";
+        begin = end + 1;
+    }
+    return nullptr;
+}
+
+// A name may be any text, and a URL has no blanks.
+const char* fault_of_license(std::string_view text) noexcept {
+    if (is_blank(text)) return "is empty";
+    const bool is_url = text.find("://") != std::string_view::npos;
+    return is_url && text.find_first_of(kBlanks) != std::string_view::npos ? "is a URL with a blank"
+                                                                           : nullptr;
+}
+
 }  // namespace
 
 void check_metadata(Findings& findings, const onnx::Message& message, const wire::FieldRow& row,
@@ -58,9 +82,16 @@ void check_predefined_metadata(Findings& findings, const onnx::Message& model,
         const onnx::Message entry = model.inner(row, value);
         const FieldPath here{&root, &row, i++};
         const auto key = entry.text(field<"StringStringEntryProto.key">);
+        const auto text = entry.text(field<"StringStringEntryProto.value">);
+        const char* const fault = key == "model_author"    ? fault_of_author(text)
+                                  : key == "model_license" ? fault_of_license(text)
+                                                           : nullptr;
+        if (fault != nullptr) {
+            findings.add(Rule::model_metadata_form, here,
+                         [&] { return std::string(key) + " " + fault; });
+        }
         const auto* const known = std::ranges::find(kPredefined, key, &PredefinedKey::key);
         if (known == kPredefined.end()) return;
-        const auto text = entry.text(field<"StringStringEntryProto.value">);
         if (!text.empty() && std::ranges::find(known->values, text) != known->values.end()) return;
         findings.add(Rule::model_metadata_value, here,
                      [&] { return quoted(text) + " is not a value of " + std::string(key); });

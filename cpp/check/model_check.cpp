@@ -104,12 +104,22 @@ void note_devices(Checking& checking, const onnx::Message& model, const FieldPat
     });
 }
 
-void check_domain(Checking& checking, const onnx::Message& model, const FieldPath& root) {
+// Whose the model is, and which tool made it.
+void check_origin(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.domain">;
     const auto domain = model.text(row);
-    if (domain.empty() || is_reverse_dns(domain)) return;
-    checking.found(Rule::model_domain, FieldPath{&root, &row},
-                   [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
+    if (domain.empty()) {
+        checking.found(Rule::model_no_domain, root, "the model has no domain");
+    } else if (!is_reverse_dns(domain)) {
+        checking.found(Rule::model_domain, FieldPath{&root, &row},
+                       [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
+    }
+    for (const wire::FieldRow* const each :
+         {&field<"ModelProto.producer_name">, &field<"ModelProto.producer_version">}) {
+        if (!model.text(*each).empty()) continue;
+        checking.found(Rule::model_producer, root,
+                       [&] { return "the model has no " + std::string(each->name); });
+    }
 }
 
 }  // namespace
@@ -120,7 +130,7 @@ void check_model(Checking& checking, const onnx::Message& model, const FieldPath
     check_texts(checking.findings, model, root);
     check_fields(checking, model, root);
     check_imports(checking, model, root);
-    check_domain(checking, model, root);
+    check_origin(checking, model, root);
     check_metadata(checking.findings, model, field<"ModelProto.metadata_props">, root);
     check_predefined_metadata(checking.findings, model, root);
     note_devices(checking, model, root);

@@ -62,6 +62,7 @@ void check_operator(const Checking& checking, Findings& findings, const NodePart
                      [&] { return "the node " + quoted(parts.name) + " has no op_type"; });
         return;
     }
+    check_identifier(findings, parts.op_type, place);
     if (!owner.imports.find(parts.domain)) {
         findings.add(Rule::node_domain, place, [&] {
             return "the node " + quoted(parts.title()) + " has an operator of the domain " +
@@ -116,6 +117,21 @@ void check_field_versions(std::int64_t ir_version, Findings& findings, const Nod
     }
 }
 
+// A runtime may run the nodes of a function with the operators of its model.
+// Source: onnx.proto, ModelProto.functions, and check_opset_compatibility() in onnx's checker.cc.
+void check_same_in_model(const Owner& owner, const Callee& callee, Findings& findings,
+                         const NodeParts& parts, const FieldPath& place) {
+    const auto& own = callee.known().operator_;
+    if (owner.of_model == nullptr || !own || !owner.of_model->describes(parts.domain)) return;
+    const auto in_model = owner.of_model->find(parts.domain, parts.op_type).operator_;
+    if (in_model && in_model->position() == own->position()) return;
+    findings.add(Rule::function_opset_version, place, [&] {
+        return "the function has " + std::string(own->name()) + " of version " +
+               std::to_string(own->since()) + ", and the model's operator set " +
+               (in_model ? "that of version " + std::to_string(in_model->since()) : "has none");
+    });
+}
+
 }  // namespace
 
 NodeFacts check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
@@ -123,6 +139,7 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
     check_operator(checking, findings, parts, place, owner);
     const Callee callee(checking, findings, parts, place, owner);
     callee.check_counts(findings, parts, place);
+    check_same_in_model(owner, callee, findings, parts, place);
     if (parts.has_no_output()) {
         findings.add(Rule::node_outputs, place,
                      [&] { return "the node " + quoted(parts.title()) + " has no output"; });

@@ -23,7 +23,23 @@ void check_form(Checking& checking, const onnx::Message& set, const wire::FieldR
                    [&] { return quoted(text) + " is not in the form of Semantic Versioning"; });
 }
 
-void check_operators(Checking& checking, const onnx::Message& set, const FieldPath& root) {
+void check_function(Checking& checking, const onnx::Message& function, const FieldPath& place,
+                    model::NameTable& names) {
+    const auto name = function.text(field<"FunctionProto.name">);
+    const auto domain = function.text(field<"FunctionProto.domain">);
+    if (!domain.empty() && plain_domain(domain) != plain_domain(checking.set->domain)) {
+        checking.found(Rule::operator_set_function_domain, place, [&] {
+            return "the function is of the domain " + quoted(domain) + ", and the set of " +
+                   quoted(checking.set->domain);
+        });
+    }
+    if (names.find(name)) {
+        checking.found(Rule::operator_set_operator_name, place,
+                       [&] { return "an operator of the set has the name " + quoted(name); });
+    }
+}
+
+void check_members(Checking& checking, const onnx::Message& set, const FieldPath& root) {
     const wire::FieldRow& row = field<"OperatorSetProto.operator">;
     const std::int64_t version = set.int64(field<"OperatorSetProto.opset_version">);
     model::NameTable names;
@@ -45,6 +61,12 @@ void check_operators(Checking& checking, const onnx::Message& set, const FieldPa
                 return "since_version of " + quoted(name) + " is " + std::to_string(since);
             });
         }
+    });
+    const wire::FieldRow& functions = field<"OperatorSetProto.functions">;
+    i = 0;
+    set.for_each_value(functions, [&](const wire::Field& value) {
+        check_function(checking, set.inner(functions, value), FieldPath{&root, &functions, i++},
+                       names);
     });
 }
 
@@ -71,7 +93,8 @@ void check_operator_set(Checking& checking, const onnx::Message& set, const Fiel
     }
     check_form(checking, set, field<"OperatorSetProto.ir_version_prerelease">, root);
     check_form(checking, set, field<"OperatorSetProto.ir_build_metadata">, root);
-    check_operators(checking, set, root);
+    checking.set.emplace(domain, set.int64(field<"OperatorSetProto.opset_version">));
+    check_members(checking, set, root);
     checking.ir_version = set.int64(field<"OperatorSetProto.ir_version">);
     const wire::FieldRow& functions = field<"OperatorSetProto.functions">;
     note_functions(checking, set, functions, root);

@@ -8,8 +8,8 @@ namespace onnxmap::check {
 namespace {
 
 constexpr std::array kRules = {
-#define RULE(subject, name, level, source, text, advice) \
-    RuleInfo{#subject "." #name, Level::level, source, text, advice},
+#define RULE(subject, name, level, requirement, ...) \
+    RuleInfo{#subject "." #name, Level::level, Requirement::requirement, __VA_ARGS__},
 #include "check/rules.def"
 #undef RULE
 };

@@ -22,9 +22,13 @@ enum class Level : std::uint8_t {
     strict,  // a hint that is only given on request
 };
 
+/// What the specification says about a rule.
+enum class Requirement : std::uint8_t { must, should, readers, advice };
+
 struct RuleInfo {
     std::string_view name;  // stable: subject.name
     Level level;
+    Requirement requirement;
     std::string_view source;  // where the specification says so
     std::string_view text;    // the rule
     std::string_view advice;  // what to do if a model breaks it

@@ -11,8 +11,13 @@ namespace onnxmap::check {
 /// Source: RFC 3629.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
+/// The field of this unknown number that ONNX once had; null if it had none.
+[[nodiscard]] const char* removed_field(const onnx::Message& message,
+                                        const wire::Field& unknown) noexcept;
+
 /// The fields of a message that are texts are UTF-8: names, documentation, metadata. protobuf
-/// refuses others, in most languages when the field is read.
+/// refuses others, in most languages when the field is read. Of its unknown fields, none is one
+/// that ONNX has removed.
 void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place);
 
 /// What is wrong with an element of a STRING tensor, as the end of a sentence; null if nothing is.

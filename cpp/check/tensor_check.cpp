@@ -212,6 +212,9 @@ BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const Fie
 void check_tensor(Checking& checking, const onnx::Message& tensor, const FieldPath& place) {
     check_part(checking, tensor, place);
     check_texts(checking.findings, tensor, place);
+    if (tensor.has(field<"TensorProto.segment">)) {
+        checking.found(Rule::tensor_segment_used, place, "the tensor has a segment");
+    }
     if (tensor.has(field<"TensorProto.metadata_props">)) {
         check_metadata(checking.findings, tensor, field<"TensorProto.metadata_props">, place);
     }

@@ -23,6 +23,7 @@ void add_names(model::NameTable& names, const onnx::Message& graph, const wire::
 struct GraphNames {
     model::NameTable initializers;
     model::NameTable outputs;
+    model::NameTable nodes;
 
     void add(const onnx::Message& graph) {
         add_names(initializers, graph, field<"GraphProto.initializer">, field<"TensorProto.name">);
@@ -32,6 +33,7 @@ struct GraphNames {
             if (tensor) initializers.add(tensor->text(field<"TensorProto.name">));
         });
         add_names(outputs, graph, field<"GraphProto.output">, field<"ValueInfoProto.name">);
+        add_names(nodes, graph, field<"GraphProto.node">, field<"NodeProto.name">);
     }
 };
 
@@ -56,6 +58,10 @@ class TrainingCheck {
             const FieldPath at{&place, &field<"TrainingInfoProto.algorithm">};
             GraphCheck(checking_, *algorithm, at, GraphKind::algorithm, owner).run();
             step.add(*algorithm);
+            check_combined(*algorithm, field<"GraphProto.node">, field<"NodeProto.name">,
+                           main_.nodes, at);
+            check_combined(*algorithm, field<"GraphProto.output">, field<"ValueInfoProto.name">,
+                           main_.outputs, at);
         }
         model::NameTable keys;
         check_bindings(info, field<"TrainingInfoProto.initialization_binding">, place, keys, step,
@@ -68,6 +74,23 @@ class TrainingCheck {
     }
 
   private:
+    // The elements of a list of the algorithm have other names than those of the model's graph. Of
+    // values that both define, there is a finding already.
+    void check_combined(const onnx::Message& algorithm, const wire::FieldRow& row,
+                        const wire::FieldRow& name_row, const model::NameTable& of_main,
+                        const FieldPath& place) {
+        std::uint64_t i = 0;
+        algorithm.for_each_value(row, [&](const wire::Field& value) {
+            const FieldPath at{&place, &row, i++};
+            const auto name = algorithm.inner(row, value).text(name_row);
+            if (name.empty() || !of_main.find(name)) return;
+            checking_.found(Rule::training_name_repeated, at, [&] {
+                return "the " + std::string(row.name) + " " + quoted(name) +
+                       " is also one of the model's graph";
+            });
+        });
+    }
+
     template <class Find>
     void check_bindings(const onnx::Message& info, const wire::FieldRow& row,
                         const FieldPath& place, model::NameTable& keys, const GraphNames& step,

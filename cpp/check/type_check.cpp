@@ -36,6 +36,7 @@ void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPa
         checking.found(Rule::type_negative_dim, place,
                        [&] { return "the value of the dimension is " + std::to_string(*value); });
     }
+    if (param) check_identifier(checking.findings, *param, place);
     if (param == "*") {
         checking.found(Rule::type_any_dims, place, "the parameter of the dimension is \"*\"");
     }

@@ -7,6 +7,7 @@
 #include "model/tensor.hpp"
 #include "model/view_keys.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/header.hpp"
 
 namespace onnxmap::compare {
 
@@ -18,9 +19,7 @@ namespace {
 // Of each tensor in segments, only the first TensorProto is compared: with all values. If the
 // segments have a fault, they are compared one by one.
 void drop_segments(const model::Document& document, Elements& tensors) {
-    const auto segment_of = [&](std::uint32_t i) {
-        return tensors.at(i).has(field<"TensorProto.segment">);
-    };
+    const auto segment_of = [&](std::uint32_t i) { return tensor::is_segment(tensors.at(i)); };
     std::vector<bool> dropped(tensors.count());
     for (std::uint32_t i = 0; i < tensors.count(); ++i) dropped[i] = segment_of(i);
     if (std::ranges::find(dropped, true) == dropped.end()) return;

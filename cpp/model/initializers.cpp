@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "source/read_guard.hpp"
+#include "tensor/header.hpp"
 #include "tensor/payload.hpp"
 
 namespace onnxmap::model {
@@ -41,7 +42,7 @@ const ListNames& Initializers::names(bool release_pages) const {
         for_each_name([&](std::string_view name) { names->add(name); }, release_pages);
         if (names->has_repeated()) {
             for_each([&](const onnx::Message& tensor) {
-                if (!tensor.has(field<"TensorProto.segment">)) return;
+                if (!tensor::is_segment(tensor)) return;
                 names->add_segment(tensor.text(kName));
             });
         }

@@ -9,6 +9,7 @@
 #include "model/list_names.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/header.hpp"
 
 namespace onnxmap::model {
 
@@ -89,7 +90,7 @@ void Renaming::find_before(std::uint32_t pair, const FieldIndex& fields, Followe
     const std::string_view name = names_[pair].before;
     for_each_named(fields, kInitializers, name, [&](const onnx::Message& tensor) {
         ++found_[pair].count;
-        found_[pair].segments += tensor.has(field<"TensorProto.segment">) ? 1 : 0;
+        found_[pair].segments += tensor::is_segment(tensor) ? 1 : 0;
         note(name, tensor, field<"TensorProto.name">);
     });
     for (const wire::FieldRow* const list : {&kInputs, &kOutputs, &kValueInfos}) {

@@ -9,6 +9,7 @@
 #include "model/list_names.hpp"
 #include "model/message_walk.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/header.hpp"
 
 namespace onnxmap::model {
 
@@ -17,8 +18,6 @@ using onnx::field;
 namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
-
-bool is_segment(const onnx::Message& tensor) { return tensor.has(field<"TensorProto.segment">); }
 
 std::string name_of(const onnx::Message& tensor) {
     return std::string(tensor.text(field<"TensorProto.name">));
@@ -31,7 +30,7 @@ void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
     for_each_listed_tensor(root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
         // A tensor that is in no list or has no name forms a group by itself: `whole` handles it
         // without an entry here.
-        if (list == 0 || !is_segment(tensor)) return;
+        if (list == 0 || !tensor::is_segment(tensor)) return;
         std::string name = name_of(tensor);
         if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor});
     });
@@ -40,7 +39,7 @@ void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
     if (!pieces.empty()) {
         for_each_listed_tensor(
             root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
-                if (list == 0 || is_segment(tensor)) return;
+                if (list == 0 || tensor::is_segment(tensor)) return;
                 const Key key{list, name_of(tensor)};
                 const auto first = std::ranges::lower_bound(pieces, key, {}, &Piece::key);
                 if (first == pieces.end() || first->key != key) return;

@@ -18,6 +18,11 @@ constexpr std::int32_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
     fail(header, "tensor.size_overflow", "its shape has more than 2^63 elements or bytes");
 }
 
+bool has_range(const onnx::Message& segment) {
+    return segment.has(field<"TensorProto.Segment.begin">) ||
+           segment.has(field<"TensorProto.Segment.end">);
+}
+
 }  // namespace
 
 std::string of_tensor(std::string_view name) {
@@ -30,6 +35,11 @@ void fail(const Header& header, const char* code, const std::string& message,
     error.tensor = std::string(header.name);
     error.location = std::string(location);
     throw error;
+}
+
+bool is_segment(const onnx::Message& tensor) {
+    const auto segment = tensor.child(field<"TensorProto.segment">);
+    return segment && has_range(*segment);
 }
 
 Header read_header(const onnx::Message& message) {
@@ -49,7 +59,7 @@ Header read_header(const onnx::Message& message) {
         } else if (row == &field<"TensorProto.data_location">) {
             header.external = value.int32() == kExternal;
         } else if (row == &field<"TensorProto.segment">) {
-            header.has_segment = true;
+            header.has_segment = header.has_segment || has_range(message.inner(*row, value));
         } else if (row->repeated() && !row->is_message()) {
             const bool empty_run = row->packable() && value.bytes.empty() &&
                                    value.type == wire::WireType::length_delimited;

@@ -48,6 +48,10 @@ struct Header {
 /// `message` is a TensorProto.
 [[nodiscard]] Header read_header(const onnx::Message& message);
 
+/// Whether a TensorProto is a piece of a tensor. A segment that does not say where it begins or
+/// ends means nothing.
+[[nodiscard]] bool is_segment(const onnx::Message& tensor);
+
 /// The element type. Throws Error `tensor.dtype`.
 [[nodiscard]] const onnx::DataTypeInfo& element_type(const Header& header);
 

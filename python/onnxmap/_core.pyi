@@ -2692,7 +2692,7 @@ def rename_file(
 
 def rules() -> builtins.list[tuple[str, str, str, str, str]]:
     """
-    Return the rules that check_rules() knows: name, level, source, text, advice.
+    Return the rules that check_rules() knows: name, level, requirement, source, text, advice.
     """
 
 def save_models(

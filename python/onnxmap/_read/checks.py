@@ -53,7 +53,7 @@ class Rule:
 
 RULES = tuple(
     Rule(name, _SEVERITY_OF[level], level == "strict", *texts)
-    for name, level, *texts in _core.rules()
+    for name, level, _, *texts in _core.rules()
 )
 # The rule of what onnx itself says, which knows the shapes that each operator makes.
 OFFICIAL = Rule(
@@ -67,7 +67,10 @@ OFFICIAL = Rule(
 )
 _BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
 # Those that need to know what nodes call.
-_OF_OPERATORS = ("operator.*", "value.type", "value.shape", "*.unused", "*.opset_import_unused")
+_OF_OPERATORS = (
+    "operator.*", "value.type", "value.shape", "*.unused", "*.opset_import_unused",
+    "function.opset_version",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_file_of_3_gb_is_checked_and_no_weight_is_read(large: Path) -> None:
     model = onnxmap.load(large)
-    assert model.check(strict=True).counts == {}
+    about_itself = ["model.no_domain", "model.producer", "graph.doc_string"]
+    assert model.check(strict=True, ignore=about_itself).counts == {}
     resident = sum(each.resident for each in model.residency().values())
     assert resident < COUNT * 4 * MIB  # the system may read ahead behind each header
     model.initializers["w0"].numpy()[: SIDE // 16].sum()

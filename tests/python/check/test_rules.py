@@ -10,7 +10,7 @@ from check.examples import EXAMPLES
 from check.examples.example import MODEL_FILE, SMALL, SMALL_SET, Example
 from google.protobuf import text_format
 from onnx import ModelProto, OperatorSetProto
-from support.checks.rules import LEVELS, OF_TEST_MODELS, RULES, found_in
+from support.checks.rules import LEVELS, OF_TEST_MODELS, REQUIREMENTS, RULES, found_in
 
 import onnxmap
 
@@ -62,6 +62,17 @@ def test_a_model_that_keeps_the_rule(example: Example, tmp_path: Path) -> None:
     model = loaded(example.message(example.kept).SerializeToString(), example, tmp_path)
     strict = LEVELS[example.rule] == "strict"
     assert found_in(model, True, strict, OF_TEST_MODELS - {example.rule}) == []
+
+
+def test_an_error_is_what_must_not_be_or_what_a_reader_fails_on() -> None:
+    allowed = {
+        "error": {"MUST", "readers differ"},
+        "warning": {"MUST", "SHOULD", "readers differ"},
+        "hint": {"MUST", "SHOULD", "advice"},
+        "strict": {"MUST", "SHOULD"},
+    }
+    for rule in RULES:
+        assert REQUIREMENTS[rule] in allowed[LEVELS[rule]], rule
 
 
 def test_every_rule_has_an_example() -> None:

@@ -161,7 +161,6 @@ TOGETHER_BAD: dict[str, list[bytes]] = {
     "end before begin": [piece(5, 0, (0, 5)), piece(5, 12)],
     "sums that only look right": [piece(0, 8), piece(4, 8)],
     "no end": [head(FLOAT, (3, 4)) + segment(0, None) + raw(FLOAT, CODES[:5]), piece(5, 12)],
-    "neither begin nor end": [head(FLOAT, (3, 4)) + segment(None, None), piece(5, 12)],
     "other dims": [piece(0, 5), other_head(FLOAT, (4, 3))],
     "another rank": [piece(0, 5), other_head(FLOAT, (12,))],
     "another type": [piece(0, 5), other_head(INT32, (3, 4))],
@@ -274,6 +273,15 @@ def test_pieces_in_a_graph_that_is_stored_in_two() -> None:
     parts = [wire.blob(GRAPH, wire.blob(INITIALIZER, one)) for one in (piece(0, 5), piece(5, 12))]
     model = onnxmap.loads(b"".join(parts))
     assert_same_array(model.initializers["w"].numpy(), VALUES)
+
+
+def test_a_segment_that_says_nothing_means_nothing() -> None:
+    whole = head(FLOAT, (3, 4)) + segment(None, None) + raw(FLOAT, CODES)
+    model = model_of([whole, GOOD])
+    assert_same_array(model.initializers["w"].numpy(), VALUES)
+    assert model.initializers["w"].is_view
+    assert_same_array(model.views()["w"], VALUES)
+    assert model.check(select="tensor.segment").ok
 
 
 def test_a_piece_in_a_field_or_file_of_its_own(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from check.examples import (
     operator_set,
     quantization,
     sparse,
+    strict,
     tensor,
     training,
     type,
@@ -37,6 +38,7 @@ EXAMPLES: list[Example] = [
         training,
         quantization,
         operator_set,
+        strict,
     )
     for example in subject.EXAMPLES
 ]

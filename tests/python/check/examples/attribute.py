@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from check.examples.example import Example
 
+
+def custom(attribute: str) -> str:
+    """Return the text of a node of another domain with an attribute."""
+    return f"""\
+opset_import {{ domain: "org.example" version: 1 }}
+graph {{
+  node {{
+    op_type: "Op" domain: "org.example" input: "x" output: "z"
+    {attribute}
+  }}
+}}"""
+
+
 EXAMPLES = [
     Example(
         "attribute.name",
@@ -172,5 +185,17 @@ EXAMPLES = [
               }
             }
         """,
+    ),
+    Example(
+        "attribute.string_value",
+        'graph.node[1].attribute["text"].s',
+        broken=custom('attribute { name: "text" type: STRING s: "(latin1)" }'),
+        kept=custom('attribute { name: "text" type: STRING s: "caf\\303\\251" }'),
+    ),
+    Example(
+        "attribute.string_value",
+        'graph.node[1].attribute["texts"].strings[1]',
+        broken=custom('attribute { name: "texts" type: STRINGS strings: "a" strings: "(latin1)" }'),
+        kept=custom('attribute { name: "texts" type: STRINGS strings: "a" strings: "b" }'),
     ),
 ]

@@ -32,9 +32,18 @@ WHOLE = ""  # the base of an example that is a whole model
 MODEL_FILE = "model.onnx"
 LATIN = b"(latin1)"  # in an example, it stands for these bytes, which are not UTF-8
 NOT_UTF8 = b"\xe9" * len(LATIN)
-DENOTATION_N = b"\x1a\x01n"  # of a dimension, with the text "n"
-DIM_PARAM_N = b"\x12\x01n"
 Prepare = Callable[[Path], None]  # puts something other than a file at the path
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A field of the same form that stands for another one, until the bytes are there."""
+
+    meant: str
+    written: str
+    meant_key: bytes  # the field's tag
+    written_key: bytes
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Example:
     also: tuple[tuple[str, str], ...] = ()  # findings that cannot be avoided, and `why`
     why: str = ""
     needs_user: bool = False  # whether root is not affected
-    both_of_oneof: bool = False  # whether `broken` has both fields of a dimension
+    stand_in: StandIn | None = None  # for what the text format refuses
 
     @property
     def is_operator_set(self) -> bool:
@@ -75,13 +84,14 @@ class Example:
 
     def broken_bytes(self) -> bytes:
         """Return the file of the broken model."""
-        if not self.both_of_oneof:
+        other = self.stand_in
+        if other is None:
             return self.message(self.broken).SerializeToString().replace(LATIN, NOT_UTF8)
-        # The text format refuses two fields of a oneof. Another field of the same form stands for
-        # the second one, until the bytes are there.
-        data = self.message(self.broken.replace("dim_param", "denotation")).SerializeToString()
-        assert data.count(DENOTATION_N) == 1
-        return data.replace(DENOTATION_N, DIM_PARAM_N)
+        assert self.broken.count(other.meant) == 1
+        text = self.broken.replace(other.meant, other.written)
+        data = self.message(text).SerializeToString()
+        assert data.count(other.written_key + other.content) == 1
+        return data.replace(other.written_key + other.content, other.meant_key + other.content)
 
     def write_files(self, folder: Path, is_broken: bool) -> None:
         """Put the files of the example into a folder."""

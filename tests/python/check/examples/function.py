@@ -67,17 +67,39 @@ EXAMPLES = [
     ),
     Example(
         "function.opset_version",
-        "functions[0].opset_import[0]",
+        "functions[0].node[0]",
         broken="""
             functions {
-              name: "F" domain: "org.example" input: "a" output: "a"
-              opset_import { version: 20 }
+              name: "F" domain: "org.example" input: "a" output: "b"
+              opset_import { version: 12 }
+              node { op_type: "Relu" input: "a" output: "b" }
             }
         """,
         kept="""
             functions {
-              name: "F" domain: "org.example" input: "a" output: "a"
-              opset_import { version: 21 }
+              name: "F" domain: "org.example" input: "a" output: "b"
+              opset_import { version: 14 }
+              node { op_type: "Relu" input: "a" output: "b" }
+            }
+        """,
+    ),
+    Example(
+        "function.opset_version",
+        "functions[0].opset_import[0]",
+        broken="""
+            opset_import { domain: "org.other" version: 2 }
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b"
+              opset_import { domain: "org.other" version: 1 }
+              node { op_type: "Op" domain: "org.other" input: "a" output: "b" }
+            }
+        """,
+        kept="""
+            opset_import { domain: "org.other" version: 2 }
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b"
+              opset_import { domain: "org.other" version: 2 }
+              node { op_type: "Op" domain: "org.other" input: "a" output: "b" }
             }
         """,
     ),

@@ -247,18 +247,6 @@ EXAMPLES = [
         """,
     ),
     Example(
-        "graph.identifier",
-        "graph.node[1]",
-        broken='graph { node { name: "relu/1" op_type: "Relu" input: "x" output: "z" } }',
-        kept='graph { node { name: "relu_1" op_type: "Relu" input: "x" output: "z" } }',
-    ),
-    Example(
-        "graph.identifier",
-        "graph.node[1].output[0]",
-        broken='graph { node { name: "relu" op_type: "Relu" input: "x" output: "1" } }',
-        kept='graph { node { name: "relu" op_type: "Relu" input: "x" output: "_1" } }',
-    ),
-    Example(
         "graph.metadata_key",
         "graph.metadata_props[1]",
         broken="""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check.examples.example import WHOLE, Example
+from check.examples.example import WHOLE, Example, StandIn
 
 EXAMPLES = [
     Example(
@@ -115,6 +115,29 @@ EXAMPLES = [
         "metadata_props[0]",
         broken='metadata_props { key: "Image.BitmapPixelFormat" value: "RGB" }',
         kept='metadata_props { key: "Image.BitmapPixelFormat" value: "Rgb8" }',
+    ),
+    Example(
+        "model.field_removed",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 12: "removed" }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 }
+              }
+            }
+        """,
+        stand_in=StandIn(
+            '12: "removed"', 'doc_string: "removed"', b"\x62", b"\x6a", b"\x07removed"
+        ),
     ),
     Example(
         "model.device",

@@ -9,6 +9,15 @@ def _of_set(rule: str, where: str, broken: str, kept: str) -> Example:
     return Example(f"operator_set.{rule}", where, broken, kept, base=SMALL_SET)
 
 
+def _function(domain: str) -> str:
+    """Return the text of a function whose node is of the set, which it need not import."""
+    return f"""\
+functions {{
+  name: "F" {domain} input: "a" output: "b"
+  node {{ op_type: "Op" domain: "org.example" input: "a" output: "b" }}
+}}"""
+
+
 EXAMPLES = [
     _of_set("magic", "", broken='magic: "ONNX"', kept='magic: "ONNXOPSET"'),
     _of_set("version", "opset_version", broken="opset_version: 0", kept="opset_version: 1"),
@@ -49,5 +58,17 @@ EXAMPLES = [
         "operator[0]",
         broken='operator { op_type: "Op" since_version: 3 }',
         kept='operator { op_type: "Op" since_version: 2 }',
+    ),
+    _of_set(
+        "operator_name",
+        "functions[0]",
+        broken=f'operator {{ op_type: "F" since_version: 1 }}\n{_function("")}',
+        kept=f'operator {{ op_type: "G" since_version: 1 }}\n{_function("")}',
+    ),
+    _of_set(
+        "function_domain",
+        "functions[0]",
+        broken=_function('domain: "org.other"'),
+        kept=_function('domain: "org.example"'),
     ),
 ]

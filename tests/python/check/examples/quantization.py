@@ -18,6 +18,7 @@ graph {{
 
 
 GOOD = annotation("x", "SCALE_TENSOR", "scale")
+PARAMETER = 'quant_parameter_tensor_names { key: "SCALE_TENSOR" value: "scale" }'
 WHERE = "graph.quantization_annotation[0]"
 
 EXAMPLES = [
@@ -38,5 +39,17 @@ EXAMPLES = [
         f"{WHERE}.quant_parameter_tensor_names[0]",
         broken=annotation("x", "SCALE", "scale"),
         kept=annotation("x", "ZERO_POINT_TENSOR", "scale"),
+    ),
+    Example(
+        "quantization.repeated",
+        "graph.quantization_annotation[1]",
+        broken=f'{GOOD}\ngraph {{ quantization_annotation {{ tensor_name: "x" }} }}',
+        kept=f'{GOOD}\ngraph {{ quantization_annotation {{ tensor_name: "y" }} }}',
+    ),
+    Example(
+        "quantization.repeated",
+        f"{WHERE}.quant_parameter_tensor_names[1]",
+        broken=GOOD.replace(PARAMETER, f"{PARAMETER} {PARAMETER}"),
+        kept=GOOD.replace(PARAMETER, f"{PARAMETER} {PARAMETER.replace('SCALE', 'ZERO_POINT')}"),
     ),
 ]

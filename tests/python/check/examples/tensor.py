@@ -133,6 +133,12 @@ EXAMPLES = [
         kept='graph { initializer { name: "w" data_type: 8 dims: 1 string_data: "café" } }',
     ),
     Example(
+        "tensor.segment_used",
+        "graph.initializer[0]",
+        broken='graph { initializer { name: "w" data_type: 1 float_data: 1 segment { } } }',
+        kept='graph { initializer { name: "w" data_type: 1 float_data: 1 } }',
+    ),
+    Example(
         "tensor.segment",
         "graph.initializer[0]",
         broken="""

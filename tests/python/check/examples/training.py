@@ -21,6 +21,9 @@ training_info {{
 
 GOOD = training('  update_binding { key: "w" value: "w_new" }')
 
+NODE = 'node { op_type: "Neg" input: "w" output: "w_new" }'
+OUTPUT = 'output { name: "w_new" }'
+
 EXAMPLES = [
     Example(
         "training.key_repeated",
@@ -61,5 +64,19 @@ EXAMPLES = [
         "training_info[0].initialization.input[0]",
         broken=training('  initialization { name: "first" input { name: "seed" } }'),
         kept=training('  initialization { name: "first" }'),
+    ),
+    Example(
+        "training.name_repeated",
+        "training_info[0].algorithm.node[1]",
+        broken='graph { node { name: "n" op_type: "Relu" input: "x" output: "z" } }\n'
+        + GOOD.replace(NODE, f'{NODE} node {{ name: "n" op_type: "Neg" input: "w" output: "v" }}'),
+        kept='graph { node { name: "n" op_type: "Relu" input: "x" output: "z" } }\n'
+        + GOOD.replace(NODE, f'{NODE} node {{ name: "m" op_type: "Neg" input: "w" output: "v" }}'),
+    ),
+    Example(
+        "training.name_repeated",
+        "training_info[0].algorithm.output[1]",
+        broken=GOOD.replace(OUTPUT, f'{OUTPUT} output {{ name: "y" }}'),
+        kept=GOOD,
     ),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check.examples.example import Example
+from check.examples.example import Example, StandIn
 
 
 def value(type_text: str, imports: str = "") -> str:
@@ -77,7 +77,7 @@ EXAMPLES = [
         f"{WHERE}.tensor_type.shape.dim[0]",
         broken=value('tensor_type { elem_type: 1 shape { dim { dim_value: 2 dim_param: "n" } } }'),
         kept=value("tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } }"),
-        both_of_oneof=True,
+        stand_in=StandIn("dim_param", "denotation", b"\x12", b"\x1a", b"\x01n"),
     ),
     Example(
         "type.negative_dim",

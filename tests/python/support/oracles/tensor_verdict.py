@@ -59,7 +59,9 @@ def place_faults(tensor: TensorProto, kind: ElementType) -> set[str]:
 def segment_faults(tensor: TensorProto) -> set[str]:
     """A segment that stands alone must be the whole tensor."""
     whole = (0, math.prod(tensor.dims))
-    apart = tensor.HasField("segment") and (tensor.segment.begin, tensor.segment.end) != whole
+    segment = tensor.segment
+    is_piece = segment.HasField("begin") or segment.HasField("end")
+    apart = is_piece and (tensor.segment.begin, tensor.segment.end) != whole
     return {"tensor.segment"} if apart else set()
 
 
