@@ -77,4 +77,4 @@ against: ## the times of this commit against those of REV=..., in turns; TASKS="
 	tools/against $(PYTHON) $(REV) $(TASKS)
 
 pythons: ## README's commands under the other Pythons, each in an environment of its own
-	for version in 3.10 3.12 3.13; do tools/readme_commands "$$(tools/find_python $$version)" 1 2 || exit 1; done
+	for version in 3.12 3.13 3.14 3.15; do tools/readme_commands "$$(tools/find_python $$version)" 1 2 || exit 1; done

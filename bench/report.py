@@ -66,7 +66,7 @@ def environment() -> dict[str, Any]:
         if line.startswith("model name"):
             cpu = line.partition(":")[2].strip()
     return {
-        "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "cpu": cpu,
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9),

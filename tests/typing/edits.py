@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, MutableSequence
+from typing import assert_type
 
 import numpy as np
-from typing_extensions import assert_type
 
 import onnxmap
 from onnxmap.types import TensorType

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from typing_extensions import assert_type
+from typing import assert_type
 
 import onnxmap
 

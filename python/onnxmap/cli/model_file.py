@@ -157,7 +157,7 @@ def opened(read: Callable[[str, argparse.Namespace], Opened], arguments: Any) ->
     for name in dict.fromkeys(arguments.names):
         try:
             found[name] = read(name, arguments)
-        except (OnnxMapError, OSError) as failure:  # noqa: PERF203 -- a few files
+        except (OnnxMapError, OSError) as failure:
             complain(failure, arguments.parser.format_usage())
     return found
 

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -158,7 +159,6 @@ def test_make_targets_that_are_named_exist() -> None:
 
 
 def test_platforms_are_those_that_are_declared() -> None:
-    tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     versions = [
         item.rpartition(" ")[2]
