@@ -110,6 +110,15 @@ os::File ContainedOpen::open_found(const std::string& relative_path, const std::
     throw Refused(Refusal::being_replaced, path);
 }
 
+void ContainedOpen::for_each_name(const std::string& relative_folder,
+                                  const os::VisitName& visit) const {
+    std::shared_ptr<const os::Descriptor> folder = roots_.front()->open();
+    if (!relative_folder.empty()) {
+        folder = LinkWalk({roots_.front()}, false).find(relative_folder).open_folder();
+    }
+    os::for_each_name(*folder, path_of(relative_folder), visit);
+}
+
 os::FileIdentity ContainedOpen::look(const std::string& relative_path) const {
     const std::string path = path_of(relative_path);
     if (const auto found = find_by_kernel(relative_path, path)) return found->status().identity;

@@ -48,6 +48,10 @@ class ContainedOpen {
     /// The identity of the file that open() would open. Throws what open() throws.
     [[nodiscard]] os::FileIdentity look(const std::string& relative_path) const;
 
+    /// Visits the names in a folder below the first root; `relative_folder` may be empty. No link
+    /// is followed, whatever the policy. Throws Failure and Refused.
+    void for_each_name(const std::string& relative_folder, const os::VisitName& visit) const;
+
   private:
     [[nodiscard]] std::string path_of(const std::string& relative_path) const;
     template <class Judge>

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace onnxmap::contain {
 
@@ -16,11 +19,13 @@ constexpr std::array<std::string_view, 6> kDevices = {"con", "prn",    "aux",
                                                       "nul", "conin$", "conout$"};
 constexpr std::array<std::string_view, 3> kSuperscripts = {"\xc2\xb9", "\xc2\xb2", "\xc2\xb3"};
 
-[[noreturn]] void unsafe(std::string why) {
-    throw LocationFault{"ext.unsafe_path", std::move(why)};
+[[noreturn]] void unsafe(std::string why, const char* advice = "") {
+    throw LocationFault{"ext.unsafe_path", std::move(why), advice};
 }
 
-[[noreturn]] void no_file(std::string why) { throw LocationFault{"ext.location", std::move(why)}; }
+[[noreturn]] void no_file(std::string why, const char* advice = "") {
+    throw LocationFault{"ext.location", std::move(why), advice};
+}
 
 constexpr char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
@@ -34,20 +39,24 @@ bool is_port(std::string_view name) {
     return std::ranges::find(kSuperscripts, name) != kSuperscripts.end();
 }
 
-// Whether Windows interprets a name as anything but a file of that name.
+// What Windows takes a name for if that is not a file of that name; otherwise null.
 // Source: "Naming Files, Paths, and Namespaces" of the Windows documentation.
-bool is_reserved(std::string_view name) {
-    if (name.empty() || name == "." || name == "..") return false;
-    // Windows drops dots and spaces at the end. (Two dots and more are accepted: names like "w.."
-    // are in use.)
+const char* other_meaning(std::string_view name) {
+    if (name.empty() || name == "." || name == "..") return nullptr;
+    // Two dots and more at the end are accepted: names like "w.." are in use.
     const std::string_view tail = name.substr(name.find_last_not_of(". ") + 1);
-    if (tail == name || tail == "." || tail.find(' ') != std::string_view::npos) return true;
+    if (tail == name || tail == "." || tail.find(' ') != std::string_view::npos) {
+        return "drops dots and spaces at the end of a name";
+    }
     const std::size_t colon = name.find(':');
-    if (colon != std::string_view::npos && colon + 1 < name.size()) return true;  // a stream
+    if (colon != std::string_view::npos && colon + 1 < name.size()) {
+        return "opens a stream of another file";
+    }
     std::string stem(name.substr(0, name.find_first_of(".:")));
     stem.resize(stem.find_last_not_of(' ') + 1);
     std::ranges::transform(stem, stem.begin(), lower);
-    return std::ranges::find(kDevices, stem) != kDevices.end() || is_port(stem);
+    const bool is_device = std::ranges::find(kDevices, stem) != kDevices.end() || is_port(stem);
+    return is_device ? "opens a device" : nullptr;
 }
 
 template <class Visit>
@@ -84,7 +93,9 @@ void check_location(std::string_view location) {
     constexpr std::string_view kWindows = "/\\";
     if (location.empty()) no_file("is empty");
     if (location.find('\0') != std::string_view::npos) unsafe("NUL byte");
-    if (location[0] == '/' || location[0] == '\\' || has_drive(location)) unsafe("absolute");
+    if (location[0] == '/' || location[0] == '\\' || has_drive(location)) {
+        unsafe("absolute", "a location is relative to the model directory");
+    }
     // onnxruntime uses this name for memory of the process.
     if (location.find("_ORT_MEM_ADDR_") != std::string_view::npos) unsafe("a memory address");
     const std::int64_t depth = depth_of(location, kPosix);
@@ -94,10 +105,15 @@ void check_location(std::string_view location) {
         if (name.size() > kLongestName) no_file("is too long");
     });
     for_each_component(location, kWindows, [](std::string_view name) {
-        if (is_reserved(name)) unsafe("reserved name");
+        if (const char* const meaning = other_meaning(name)) {
+            unsafe(quoted(name) + " is a reserved name: Windows " + meaning,
+                   "rename the file, and change the location in the model");
+        }
     });
-    if (depth == 0 || location.ends_with('/') || location.ends_with("/.")) {
-        no_file("is not a file");
+    if (depth == 0 || location.ends_with("/.")) no_file("is not a file but a directory");
+    if (location.ends_with('/')) {
+        no_file("is not a file: a slash at the end means a directory",
+                "leave the slash out in the model");
     }
 }
 

@@ -11,6 +11,7 @@ namespace onnxmap::contain {
 struct LocationFault {
     const char* code;  // "ext.unsafe_path" or "ext.location"
     std::string why;
+    const char* advice = "";  // for whoever has the model
 };
 
 /// Throws LocationFault: `ext.unsafe_path` if the text, read as POSIX or as Windows reads it, leads

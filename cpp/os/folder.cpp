@@ -1,7 +1,11 @@
 #include "os/folder.hpp"
 
+#include <dirent.h>
+#include <fcntl.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <tuple>
 #include <utility>
 
@@ -32,6 +36,25 @@ FileIdentity identity_at(const std::string& path) {
 }
 
 }  // namespace
+
+void for_each_name(const Descriptor& folder, const std::string& path, const VisitName& visit) {
+    Descriptor again = open_descriptor([&] {
+        return ::openat(folder.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    });
+    if (!again) throw FileError(errno, path);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(again.number()), &::closedir);
+    if (!stream) throw FileError(errno, path);
+    static_cast<void>(again.release());  // closedir() closes it
+    while (true) {
+        errno = 0;
+        const dirent* const entry = ::readdir(stream.get());
+        if (entry == nullptr) break;
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        if (!visit(name, entry->d_type == DT_DIR)) return;
+    }
+    if (errno != 0) throw FileError(errno, path);
+}
 
 std::optional<std::string_view> path_below(std::string_view path, std::string_view folder) {
     if (folder.empty() || !path.starts_with(folder)) return std::nullopt;

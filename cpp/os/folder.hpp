@@ -1,6 +1,7 @@
 // A folder that was opened once and stays the same, even if its name changes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,14 @@ class Folder {
     FileIdentity identity_;
     mutable PooledDescriptor held_;
 };
+
+/// Takes a name of a folder, and whether it is that of a folder for certain. Returns whether to go
+/// on.
+using VisitName = std::function<bool(std::string_view name, bool is_folder)>;
+
+/// Visits the names of all objects in `folder`, in any order. `path` is for error texts. Throws
+/// FileError.
+void for_each_name(const Descriptor& folder, const std::string& path, const VisitName& visit);
 
 /// The part of the text `path` below `folder`. Nothing if `path` does not begin with `folder`.
 [[nodiscard]] std::optional<std::string_view> path_below(std::string_view path,

@@ -1,6 +1,5 @@
 #include "os/output_folder.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
+#include "os/folder.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"
 
@@ -87,19 +87,11 @@ void OutputFolder::remove_folder(const std::string& name) const noexcept {
 }
 
 std::vector<std::string> OutputFolder::names(const std::string& path) const {
-    Descriptor again = open_in(descriptor(), ".", 0, path);
-    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(again.number()), &::closedir);
-    if (!folder) throw FileError(errno, path);
-    static_cast<void>(again.release());  // closedir() closes it
     std::vector<std::string> names;
-    while (true) {
-        errno = 0;
-        const dirent* const entry = ::readdir(folder.get());
-        if (entry == nullptr) break;
-        const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") names.emplace_back(name);
-    }
-    if (errno != 0) throw FileError(errno, path);
+    for_each_name(descriptor_, path, [&](std::string_view name, bool) {
+        names.emplace_back(name);
+        return true;
+    });
     return names;
 }
 

@@ -1,5 +1,6 @@
 #include "tensor/external_data.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <mutex>
@@ -7,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "contain/location.hpp"
+#include "contain/nearest_name.hpp"
 #include "contain/refusal.hpp"
 #include "onnx/schema.hpp"
 #include "source/shared_source.hpp"
@@ -18,6 +20,9 @@ namespace onnxmap::tensor {
 using onnx::field;
 
 namespace {
+
+// Each lists a folder. A hostile model may have any number of locations.
+constexpr std::size_t kMostSearches = 8;
 
 [[noreturn]] void fail(const char* code, std::string_view tensor, std::string_view location,
                        const std::string& message, const std::string& file = {},
@@ -32,9 +37,11 @@ namespace {
 
 [[noreturn]] void fail_location(const char* code, std::string_view tensor,
                                 std::string_view location, const std::string& why,
-                                const std::string& root, const char* remedy = "") {
+                                const std::string& root, const char* remedy = "",
+                                const std::string& advice = {}) {
     std::string message = "external location " + quoted(location) + " " + why;
     if (!root.empty()) message += " (the model directory is " + quoted(root) + ")";
+    if (!advice.empty()) message += "; " + advice;
     fail(code, tensor, location, message, {}, remedy);
 }
 
@@ -153,9 +160,23 @@ void ExternalFiles::check(std::string_view location, std::string_view tensor) co
         contain::check_location(location);
     } catch (const contain::LocationFault& fault) {
         const bool unsafe = std::string_view(fault.code) == "ext.unsafe_path";
+        const std::string inside = relative_to_root(location);
         fail_location(fault.code, tensor, location, (unsafe ? "is unsafe: " : "") + fault.why,
-                      folder_.root);
+                      folder_.root, "",
+                      inside.empty() ? fault.advice : "write " + quoted(inside) + " in the model");
     }
+}
+
+// What to write for an absolute path that leads into the folder; otherwise empty.
+std::string ExternalFiles::relative_to_root(std::string_view location) const {
+    if (!opener_) return {};
+    const auto real = if_possible([&] { return opener_->roots().front()->real_path(); });
+    for (const std::string& root : {folder_.root, real.value_or(std::string())}) {
+        std::string_view rest = os::path_below(location, root).value_or(std::string_view());
+        rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+        if (contain::is_safe_location(rest)) return std::string(rest);
+    }
+    return {};
 }
 
 std::vector<std::shared_ptr<const os::Folder>> ExternalFiles::folders() const {
@@ -225,15 +246,58 @@ void ExternalFiles::fail_to_open(const FileError& error, std::string_view locati
     if (error.number == ENOENT) check_model();  // a save may have taken the file away
     switch (error.number) {
         case ENOENT:
-        case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full, error.path);
+        case ENOTDIR:
+            fail("ext.missing", tensor, location, "no file " + full + near_name(location),
+                 error.path);
         case ELOOP: fail("ext.missing", tensor, location, "symlink loop at " + full, error.path);
         case EACCES:
         case EPERM:
             fail("ext.permission", tensor, location, "no permission to read " + full, error.path);
-        case EISDIR: fail_location("ext.location", tensor, location, "is not a file", root());
+        case EISDIR:
+            fail_location("ext.location", tensor, location, "is not a file but a directory",
+                          root());
         case ENAMETOOLONG: fail_location("ext.location", tensor, location, "is too long", root());
         default: throw error;
     }
+}
+
+// What the error for a missing file says about a file that may be the right one; empty if there is
+// none. Only names are read, in the folder of the location and in the model's.
+std::string ExternalFiles::near_name(std::string_view location) const {
+    if (!opener_) return {};
+    {
+        const std::lock_guard lock(mutex_);
+        const auto known = near_names_.find(location);
+        if (known != near_names_.end()) return known->second;
+        if (near_names_.size() == kMostSearches) return {};
+    }
+    std::string text = find_near_name(location);
+    const std::lock_guard lock(mutex_);
+    return near_names_.try_emplace(std::string(location), std::move(text)).first->second;
+}
+
+std::string ExternalFiles::find_near_name(std::string_view location) const {
+    std::string path(location);
+    std::ranges::replace(path, '\\', '/');  // as Windows writes it
+    const std::size_t end = path.rfind('/') + 1;
+    const std::string& model = folder_.model_path;
+    for (const std::string& folder : {path.substr(0, end), std::string()}) {
+        contain::NearestName nearest(path.substr(end), model.substr(model.rfind('/') + 1));
+        try {
+            opener_->for_each_name(folder, [&](std::string_view name, bool is_folder) {
+                return is_folder || nearest.compare(name);
+            });
+        } catch (const contain::Refused&) {  // the folder of the location is a link
+        } catch (const Failure&) {           // or is not there
+        }
+        if (const auto& found = nearest.found()) {
+            const char* const end_of_question =
+                found->only_encoding ? ", whose letters are encoded differently?" : "?";
+            return "; did you mean " + quoted(folder + found->name) + end_of_question +
+                   " Rename that file, or change the location in the model";
+        }
+    }
+    return {};
 }
 
 }  // namespace onnxmap::tensor

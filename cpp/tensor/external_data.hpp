@@ -82,6 +82,9 @@ class ExternalFiles {
     [[noreturn]] void fail_to_open(const FileError& error, std::string_view location,
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
+    [[nodiscard]] std::string relative_to_root(std::string_view location) const;
+    [[nodiscard]] std::string near_name(std::string_view location) const;
+    [[nodiscard]] std::string find_near_name(std::string_view location) const;
     void find_way_to_model();
     void check_model() const;
 
@@ -92,6 +95,7 @@ class ExternalFiles {
     mutable os::ForkSafeMutex mutex_;
     // A map, not a hash table: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const source::Source>, std::less<>> files_;
+    mutable std::map<std::string, std::string, std::less<>> near_names_;
 };
 
 }  // namespace onnxmap::tensor

@@ -144,7 +144,8 @@ void check_opened(const HostileTree& tree, const Choices& choices, int descripto
             "what was opened cannot be looked at");
     const bool reads = (flags & O_PATH) == 0;
     if (reads) {
-        require(S_ISREG(status.st_mode), "something that is not a regular file was opened");
+        // Folders are listed to find a name like that of a missing file.
+        require(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode), "a special file was opened");
         require(system.f_type != kProcMagic, "a file of the kernel was opened for reading");
     }
     if (choices.links == contain::LinkPolicy::trusted) return;
@@ -153,7 +154,7 @@ void check_opened(const HostileTree& tree, const Choices& choices, int descripto
     // A second hard link may be looked at, but not opened.
     if (choices.swap == Swap::file_for_hard_link) return;
     require(tree.is_inside(status.st_dev, status.st_ino), "something outside was opened");
-    require(!reads || status.st_nlink == 1 || choices.allow_hardlinks,
+    require(!reads || S_ISDIR(status.st_mode) || status.st_nlink == 1 || choices.allow_hardlinks,
             "a file with another name was opened for reading");
 }
 

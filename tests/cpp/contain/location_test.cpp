@@ -179,6 +179,14 @@ TEST_CASE("location: names that Windows reserves are refused") {
     }
 }
 
+TEST_CASE("location: the reason says what Windows makes of a reserved name") {
+    CHECK(is_unsafe("sub/con", "'con' is a reserved name: Windows opens a device"));
+    CHECK(is_unsafe("w.", "'w.' is a reserved name: Windows drops dots and spaces"));
+    CHECK(is_unsafe("w.bin:s", "'w.bin:s' is a reserved name: Windows opens a stream"));
+    CHECK(says("x.data/", "ext.location", "a slash at the end"));
+    CHECK(says(".", "ext.location", "but a directory"));
+}
+
 TEST_CASE("location: text that names no file is refused") {
     CHECK(says("", "ext.location", "is empty"));
     for (const char* location : {".", "./", "./.", "sub/..", "sub/../", "w.bin/", "w.bin//", "sub/",

@@ -228,6 +228,65 @@ TEST_CASE("external_data: the message says everything needed to find the tensor"
     CHECK(strict->remedy == "contained");
 }
 
+TEST_CASE("external_data: the error for a missing file has the nearest name") {
+    const TemporaryFolder folder;
+    folder.write("outside.data", "secret");
+    folder.write("model/new.onnx.data", "weights");
+    folder.write("model/sub/x.data", "below");
+    folder.write("model/flat.data", "above");
+    const std::filesystem::path model = folder.path() / "model";
+    std::filesystem::create_directory(model / "weights.data");
+    std::filesystem::create_directory_symlink("..", model / "up");
+    tensor::ExternalFolder external = external_folder(model.string());
+    external.model_path = model / "new.onnx";
+    const auto near = [](const tensor::ExternalFiles& files, std::string_view location) {
+        const std::string text = error_of([&] { return files.open(location, "t"); })->what();
+        const std::size_t begin = text.find("did you mean '");
+        return begin == std::string::npos ? ""
+                                          : text.substr(begin + 14, text.find('?') - begin - 15);
+    };
+    for (const contain::LinkPolicy links :
+         {contain::LinkPolicy::contained, contain::LinkPolicy::strict,
+          contain::LinkPolicy::trusted}) {
+        external.policy.links = links;
+        const tensor::ExternalFiles files(external);
+        for (const auto& [location, name] :
+             {std::pair("llama.onnx.data", "new.onnx.data"), std::pair("sub/X.data", "sub/x.data"),
+              std::pair("sub\\x.data", "sub/x.data"), std::pair("gone/flat.data", "flat.data"),
+              std::pair("weights.dat", ""), std::pair("../model/x", "")}) {
+            CAPTURE(location);
+            CHECK(near(files, location) == name);
+        }
+        // The folder of a link is not listed, whatever the policy.
+        CHECK(near(files, "up/Outside.data") == "");
+    }
+    // A model may have any number of locations.
+    const tensor::ExternalFiles files(external);
+    for (int i = 0; i < 8; ++i) CHECK(near(files, std::to_string(i) + "lat.data") == "flat.data");
+    CHECK(near(files, "8lat.data") == "");
+    CHECK(near(files, "7lat.data") == "flat.data");
+}
+
+TEST_CASE("external_data: an absolute path into the folder is advised as a relative one") {
+    const TemporaryFolder folder;
+    folder.write("real/w.bin", "weights");
+    std::filesystem::create_directory_symlink("real", folder.path() / "model");
+    const tensor::ExternalFiles files(external_folder(folder / "model"));
+    const auto advice = [&](const std::string& location) {
+        const auto error = error_of([&] { return files.open(location, "t"); });
+        REQUIRE(error);
+        CHECK(error->code == "ext.unsafe_path");
+        const std::string text = error->what();
+        return text.substr(text.rfind("; ") + 2);
+    };
+    CHECK(advice(folder / "model//w.bin") == "write 'w.bin' in the model");
+    CHECK(advice(folder / "real/sub/w.bin") == "write 'sub/w.bin' in the model");
+    for (const char* other : {"model", "model/", "model2/w.bin", "model/../w.bin", "model/con"}) {
+        CHECK(advice(folder / other) == "a location is relative to the model directory");
+    }
+    CHECK(advice("C:\\w.bin") == "a location is relative to the model directory");
+}
+
 TEST_CASE("external_data: files are looked up in the folder of the time of loading") {
     const TemporaryFolder folder;
     folder.write("model/w.bin", "weights");
