@@ -1,8 +1,22 @@
-"""Fast, zero-copy tensor I/O for ONNX models: weights of any size open in a millisecond."""
+"""Fast, zero-copy tensor I/O for ONNX models: weights of any size open in a millisecond.
+
+    load(path), loads(buffer)           a Model: maps the file, reads no weights
+    load_arrays(path, names)            its weights as new arrays, read in parallel
+    model.initializers["w"].numpy()     one weight, a read-only view of the file
+    model.graph.nodes["conv1"].op_type  the graph; all fields can be assigned to
+    model.check()                       findings by the rules of the ONNX specification
+    diff(a, b)                          what differs between two models
+    save(model, path, external_data)    writes a model, and says where its weights go
+    copy_model(old, new), move_model    copies or moves a model with its data files
+    load_tensor, load_value, load_test_data, save_tensor, save_value: other files of ONNX
+    make_node, make_tensor, make_model, from_arrays: new messages and models
+
+`help(onnxmap.load)` and so on describe each. The command `onnxmap --help` does the same in a shell.
+The guide is docs/guide.md of the source distribution; docs/tensors.md is about single tensors.
+"""
 
 from __future__ import annotations
 
-import sys as _sys
 from collections.abc import MutableSequence as _MutableSequence
 from collections.abc import Sequence as _Sequence
 from importlib import import_module as _import_module
@@ -61,7 +75,7 @@ _NAMES_LATER = {
     "onnxmap._files.save_values": "save_operator_set save_tensor save_value",
     "onnxmap._read.stats": "ModelStats TensorStats",
     "onnxmap._files.load_values": (
-        "load_operator_set load_tensor load_test_data load_value loads_tensor loads_value"
+        "TestData load_operator_set load_tensor load_test_data load_value loads_tensor loads_value"
     ),
     "onnxmap._files.text_forms": "from_json from_text",
     "onnxmap._read.pickled_tensors": "relocate",
@@ -89,11 +103,6 @@ import onnxmap._files.register_pickles  # noqa: F401 -- registers how models and
 _MutableSequence.register(_core.MessageList)
 _MutableSequence.register(_core.ValueList)
 _Sequence.register(_core.UnknownFieldList)
-
-if "IPython" in _sys.modules:
-    from onnxmap._show.completion import let_ipython_complete as _let_ipython_complete
-
-    _let_ipython_complete(_public("onnxmap._model", "Model"))
 
 
 def __getattr__(name: str) -> object:

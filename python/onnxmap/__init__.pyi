@@ -38,6 +38,7 @@ from onnxmap._files.load import load_proto as load_proto
 from onnxmap._files.load import loads as loads
 from onnxmap._files.load import loads_proto as loads_proto
 from onnxmap._files.load import wrap as wrap
+from onnxmap._files.load_values import TestData as TestData
 from onnxmap._files.load_values import load_operator_set as load_operator_set
 from onnxmap._files.load_values import load_tensor as load_tensor
 from onnxmap._files.load_values import load_test_data as load_test_data
@@ -171,6 +172,7 @@ __all__ = [
     "TensorError",
     "TensorStats",
     "TensorWarning",
+    "TestData",
     "TrainingInfo",
     "TransferTimeoutError",
     "UnknownNameError",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 from onnxmap import _core, _read
 from onnxmap._base.file_forms import BINARY
 from onnxmap._read.page_cache import Residency
+from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
 from onnxmap.errors import OnnxMapError
 
@@ -89,6 +90,7 @@ class Model:
         # The arguments of `load`, to open the model again.
         self._options = options
         self._external_root = external_root
+        let_ipython_complete(Model)  # IPython may have been imported since onnxmap was
 
     def _open(self) -> _core.Document:
         if self._document is None:
@@ -574,9 +576,7 @@ class Model:
         return open_session(self, sess_options, prepack, outputs, **kwargs)
 
     def to_dask(
-        self,
-        names: Sequence[str] | str | None = None,
-        chunks: ChunksArgument = "auto",
+        self, names: Sequence[str] | str | None = None, chunks: ChunksArgument = "auto"
     ) -> dict[str, dask.array.Array]:
         """Return the initializers as Dask arrays by name. The workers read the chunks themselves.
 

@@ -7,7 +7,7 @@ import os
 import pathlib
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from onnxmap import _core
 from onnxmap._base.options import Options
@@ -35,6 +35,10 @@ Kind = Literal["tensor", "sequence", "map", "optional"]
 # Source: onnx-operators.proto, OperatorSetProto.magic.
 MAGIC = "ONNXOPSET"
 _KINDS = ("tensor", "sequence", "map", "optional")
+# Which message of onnx-data.proto holds a value that is no tensor.
+_KINDS_OF_TYPES: dict[type, Kind] = {
+    SequenceType: "sequence", MapType: "map", OptionalType: "optional",
+}  # fmt: skip
 _PASS_THE_MODEL = "if the file holds no tensor, pass the model: load_test_data(folder, model=...)"
 
 
@@ -81,10 +85,8 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
 
     Source: onnx-operators.proto, OperatorSetProto.magic.
     """
-    call, options = (
-        "wrap(onnxmap.loads_proto({}, 'OperatorSetProto'))",
-        Options(io=io, limits=limits),
-    )
+    call = "wrap(onnxmap.loads_proto({}, 'OperatorSetProto'))"
+    options = Options(io=io, limits=limits)
     document, name = open_file(path, "OperatorSetProto", options, call=call)
     magic = document.proto.magic
     if magic != MAGIC:
@@ -99,12 +101,7 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
     return found
 
 
-def load_value(
-    path: Path,
-    kind: Kind,
-    *,
-    limits: Limits | None = None,
-) -> Value:
+def load_value(path: Path, kind: Kind, *, limits: Limits | None = None) -> Value:
     """Return the value in a file of test data: an input or output, as onnx-data.proto stores it.
 
     Args:
@@ -127,9 +124,14 @@ def loads_value(buffer: Buffer, kind: Kind, *, limits: Limits | None = None) -> 
     return _value_of(open_buffer(buffer, message, Options(limits=limits), None, call).proto)
 
 
-def load_test_data(
-    folder: Path, model: Model | Path | None = None
-) -> tuple[list[Value], list[Value]]:
+class TestData(NamedTuple):
+    """The values in a backend-test folder, in the order of the files."""
+
+    inputs: list[Value]
+    outputs: list[Value]
+
+
+def load_test_data(folder: Path, model: Model | Path | None = None) -> TestData:
     """Return the inputs and outputs in a backend-test folder, like `test_data_set_0`.
 
     Args:
@@ -138,8 +140,8 @@ def load_test_data(
             default, `model.onnx` beside the folder; if there is none, every value is a tensor.
 
     Returns:
-        Two lists in the order of the files. Their items are arrays, or lists, dicts or None if the
-        model declares such types.
+        The lists `inputs` and `outputs`, which can also be unpacked. Their items are arrays, or
+        lists, dicts or None if the model declares such types.
 
     Raises:
         FileNotFoundError: the folder has neither `input_0.pb` nor `output_0.pb`, or is missing.
@@ -158,13 +160,13 @@ def load_test_data(
         hint = f"; {inside[0]!r} is inside" if inside else ""
         text = f"the folder has no input_0.pb and no output_0.pb{hint}"
         raise FileNotFoundError(errno.ENOENT, text, str(place))
-    return _values_of(files["input"], inputs), _values_of(files["output"], outputs)
+    return TestData(_values_of(files["input"], inputs), _values_of(files["output"], outputs))
 
 
 def _values_of(
     files: list[tuple[int, pathlib.Path]], declared: Iterable[_core.ValueInfo]
 ) -> list[Value]:
-    kinds = [_kind_of(info) for info in declared]
+    kinds = [_KINDS_OF_TYPES.get(type(info.type), "tensor") for info in declared]
     values = []
     for number, file in files:
         kind = kinds[number] if number < len(kinds) else "tensor"
@@ -227,9 +229,3 @@ def _numbered_files(folder: pathlib.Path, stem: str) -> list[tuple[int, pathlib.
     name = re.compile(rf"{stem}_(\d+)\.pb")
     found = ((name.fullmatch(file.name), file) for file in folder.iterdir())
     return sorted((int(match[1]), file) for match, file in found if match)
-
-
-def _kind_of(info: _core.ValueInfo) -> Kind:
-    """Return which message of onnx-data.proto holds a value of this type."""
-    kinds: dict[type, Kind] = {SequenceType: "sequence", MapType: "map", OptionalType: "optional"}
-    return kinds.get(type(info.type), "tensor")

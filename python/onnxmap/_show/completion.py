@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 
 from onnxmap._core import (
@@ -23,7 +24,7 @@ _READ_ITEMS = (
 
 
 def let_ipython_complete(model: type) -> None:
-    """Let IPython read properties and items of models to complete what follows.
+    """Let IPython, if it is imported, read properties and items of models to complete what follows.
 
     `model` is the class Model.
 
@@ -31,6 +32,8 @@ def let_ipython_complete(model: type) -> None:
     no properties of classes that it does not know, since they could change something. IPython has
     no public call to name more classes, so a version without these sets is left alone.
     """
+    if "IPython" not in sys.modules:
+        return
     with suppress(ImportError, LookupError, AttributeError, TypeError):
         from IPython.core.guarded_eval import EVALUATION_POLICIES
 

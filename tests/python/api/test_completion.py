@@ -57,6 +57,7 @@ for name in ("IPython", "IPython.core", "IPython.core.guarded_eval"):
 policy = types.SimpleNamespace(**{name: set() for name in sys.argv[1:]})
 sys.modules["IPython.core.guarded_eval"].EVALUATION_POLICIES = {"limited": policy}
 import onnxmap
+onnxmap.from_arrays({})
 print(onnxmap.Model in getattr(policy, "allowed_getattr", ()))
 print(onnxmap.Initializers in getattr(policy, "allowed_getitem", ()))
 """
@@ -67,3 +68,13 @@ def test_classes_are_named_to_an_ipython_that_takes_them() -> None:
         command = [sys.executable, "-c", STAND_IN, *sets]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.split() == [str(bool(sets))] * 2
+
+
+def test_keys_complete_if_onnxmap_was_imported_first(tmp_path: Path) -> None:
+    pytest.importorskip("IPython")
+    (tmp_path / "m.onnx").write_bytes(model_of([floats("w", 3)]).SerializeToString())
+    line = 'd.initializers["'
+    command = [sys.executable, "-c", f"import onnxmap\n{SHELL}", str(tmp_path / "m.onnx"), line]
+    home = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=home, check=True)
+    assert done.stdout.splitlines() == ["['w']"]

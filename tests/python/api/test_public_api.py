@@ -8,6 +8,8 @@ import importlib.resources
 import inspect
 import pickle
 import pkgutil
+import pydoc
+import re
 
 import pytest
 
@@ -29,6 +31,16 @@ def test_all_lists_the_names_that_users_rely_on() -> None:
     assert len(set(onnxmap.__all__)) == len(onnxmap.__all__)
     for name in onnxmap.__all__:
         assert hasattr(onnxmap, name), name
+
+
+def test_help_begins_with_the_usual_calls() -> None:
+    text = pydoc.plain(pydoc.render_doc(onnxmap))
+    begin = text[: text.index("PACKAGE CONTENTS")]
+    for name in ("load(", "load_arrays(", "save(", "check()", "diff(", "copy_model(", "make_node"):
+        assert name in begin
+    assert "docs/guide.md" in begin
+    for name in re.findall(r"\b(?:load|save|make|copy|move|from)_\w+", begin):
+        assert name in onnxmap.__all__
 
 
 def test_dir_shows_the_public_names() -> None:

@@ -117,6 +117,9 @@ def test_load_test_data_sorts_by_number(tmp_path: Path) -> None:
     inputs, outputs = onnxmap.load_test_data(tmp_path)
     assert [int(one[0]) for one in inputs] == list(range(12))
     assert outputs == []
+    found = onnxmap.load_test_data(tmp_path)
+    assert (len(found.inputs), found.outputs) == (12, [])
+    assert isinstance(found, onnxmap.TestData)
 
 
 def test_load_operator_set(tmp_path: Path) -> None:
