@@ -30,6 +30,9 @@ _HEAD = 64 << 10
 # While many tensors are opened one by one, a file is checked at most this often; as in the core.
 _RECENT_SECONDS = 10.0
 
+# What fsspec needs besides for usual schemes. It says so itself, but only once it is installed.
+_PACKAGES = {"s3": " s3fs", "gs": " gcsfs", "gcs": " gcsfs", "az": " adlfs", "abfs": " adlfs"}
+
 _open_files: weakref.WeakValueDictionary[tuple[str, str, Limits | None], RemoteFile] = (
     weakref.WeakValueDictionary()
 )
@@ -173,9 +176,11 @@ def _file_system(url: str, options: _Options) -> Any:
     try:
         return library().url_to_fs(url, **dict(options or {}))
     except ImportError as error:
+        scheme = url.partition("://")[0]
         # fsspec names the package in the cause of its error.
         package = (error.name or getattr(error.__cause__, "name", None) or "").partition(".")[0]
         more = "" if package in ("", "fsspec", "aiohttp") else f" {package}"
-        message = f"reading {url.partition('://')[0]}:// URLs needs {package or 'another package'}"
+        more = _PACKAGES.get(scheme.rpartition("::")[2], "") if package == "fsspec" else more
+        message = f"reading {scheme}:// URLs needs {package or 'another package'}"
         message += f": {error}; pip install 'onnxmap[remote]'{more}"
         raise ImportError(message, name=package or None) from error

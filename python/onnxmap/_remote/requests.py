@@ -14,6 +14,7 @@ import errno
 import itertools
 import math
 import os
+import ssl
 import threading
 import time
 import weakref
@@ -302,11 +303,23 @@ def _wait(answer: Future[Any], watch: Iterator[None]) -> Any:
         answer.cancel()
 
 
+def _tls_failure(failure: Any) -> str:
+    """What went wrong with a secure connection; aiohttp wraps the error of `ssl`."""
+    inner = getattr(failure, "certificate_error", getattr(failure, "os_error", failure))
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        why = f"the server's certificate is not trusted: {inner.verify_message}"
+        return f"{why}; to trust another authority, name its file in SSL_CERT_FILE"
+    return f"no secure connection: {getattr(inner, 'reason', None) or inner}"
+
+
 def _error(failure: Exception, url: str, attempts: int) -> OSError:
     number = next((_ANSWERS[cls] for cls in _ANSWERS if isinstance(failure, cls)), 0)
     message = os.strerror(number)
     if isinstance(failure, _TIMEOUTS):
         number, message = errno.ETIMEDOUT, "no answer in time"
+    elif isinstance(failure, ssl.SSLError):
+        # Its own number is one of OpenSSL's, where 1 does not mean EPERM.
+        number, message = errno.ECONNABORTED, _tls_failure(failure)
     elif not number:
         number = getattr(failure, "errno", None) or errno.EIO
         # An error of another package may quote what a server sent.
