@@ -213,20 +213,12 @@ REMEDIES = {
 }
 # By the code, or by the part before its dot.
 _CLASSES: dict[str, type[OnnxMapError]] = {
-    "ext.unsafe_path": UnsafePathError,
-    "ext.checksum": ChecksumError,
-    "ext.missing": MissingDataError,
-    "ext.permission": DataPermissionError,
-    "wire": ParseError,
-    "model": ParseError,
-    "limit": LimitError,
-    "tensor": TensorError,
-    "edit": EditError,
-    "ext": ExternalDataError,
-    "file": FileChangedError,
-    "save": SaveError,
+    "ext.unsafe_path": UnsafePathError, "ext.checksum": ChecksumError,
+    "ext.missing": MissingDataError, "ext.permission": DataPermissionError,
+    "wire": ParseError, "model": ParseError, "limit": LimitError, "tensor": TensorError,
+    "edit": EditError, "ext": ExternalDataError, "file": FileChangedError, "save": SaveError,
     "check": CheckError,
-}
+}  # fmt: skip
 
 
 def warn(category: str, message: str) -> None:

@@ -105,8 +105,7 @@ DataType = _enum(
     _DataTypeFacts,
 )
 AttributeType = _enum(
-    "AttributeProto.AttributeType",
-    "Kinds of attribute, as in `AttributeProto.AttributeType`.",
+    "AttributeProto.AttributeType", "Kinds of attribute, as in `AttributeProto.AttributeType`."
 )
 DataLocation = _enum(
     "TensorProto.DataLocation",

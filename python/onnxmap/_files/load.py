@@ -48,7 +48,7 @@ def load(
     watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
-    storage_options: Mapping[str, object] | None = None,
+    storage_options: Storage = None,
 ) -> Model:
     """Return the model in a file, without reading its weights.
 
@@ -111,7 +111,9 @@ def load(
             found = bytes_of_text_file(name) if may_be_text else None
             if found is not None:
                 data, form = found
-                document = open_buffer(data, "ModelProto", options, root, require_model=True)
+                document = open_buffer(
+                    data, "ModelProto", options, root, storage=storage_options, require_model=True
+                )
         except ParseError as wrong:
             place = escape(repr(os.fsdecode(name)))
             wrong.args = (f"{place}: {str(wrong).removeprefix('buffer: ')}",)
@@ -147,15 +149,18 @@ def loads(
     watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
+    storage_options: Storage = None,
 ) -> Model:
     """Return the model in a buffer (bytes, memoryview, mmap, ndarray), without copying it.
 
     The buffer must be C-contiguous. It is kept alive as long as the model or one of its arrays.
-    External data need an `external_root`; `io`, `watch` and the policies apply to external files
-    only. For the arguments and errors, see `load`.
+    External data need an `external_root`; `io`, `watch`, `storage_options` and the policies apply
+    to external files only. For the arguments and errors, see `load`.
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    document = open_buffer(buffer, "ModelProto", options, external_root, require_model=True)
+    document = open_buffer(
+        buffer, "ModelProto", options, external_root, storage=storage_options, require_model=True
+    )
     return Model(document, None, options, _given_root(external_root))
 
 
@@ -180,7 +185,12 @@ def load_arrays(
 
 
 def load_proto(
-    path: Path, message: str, *, io: Io = "auto", limits: Limits | None = None
+    path: Path,
+    message: str,
+    *,
+    io: Io = "auto",
+    limits: Limits | None = None,
+    storage_options: Storage = None,
 ) -> _core.ProtoView:
     """Return a view of a file that holds one message of the schema.
 
@@ -189,7 +199,8 @@ def load_proto(
     """
     check_name(message)
     call = _LOADS_PROTO.format("{}", message)
-    return open_file(path, message, Options(io=io, limits=limits), call=call)[0].proto
+    options = Options(io=io, limits=limits)
+    return open_file(path, message, options, None, storage_options, call)[0].proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
@@ -244,6 +255,7 @@ def open_buffer(
     external_root: Path | None,
     call: str = "loads({})",
     *,
+    storage: Storage = None,
     require_model: bool = False,
 ) -> _core.Document:
     """Open the document of a message in a buffer; errors name the function of `call`.
@@ -256,7 +268,7 @@ def open_buffer(
     if isinstance(given, str | os.PathLike):
         raise TypeError(f"{function} takes the bytes themselves; {of_path} takes a path")
     _check_kind(given, message, f"{function} takes bytes", call)
-    root = _root(external_root, None, options.limits, b"")
+    root = _root(external_root, storage, options.limits, b"")
     try:
         return _core.load_buffer(buffer, message, options, root, require_model=require_model)
     except ParseError as error:

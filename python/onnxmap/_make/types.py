@@ -8,13 +8,7 @@ from typing import Any
 from onnxmap import _core
 from onnxmap._base.any_message import Message, new_message
 from onnxmap._base.enums import DataType
-from onnxmap.types import (
-    MapType,
-    OptionalType,
-    SequenceType,
-    SparseTensorType,
-    TensorType,
-)
+from onnxmap.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType
 
 ShapeArgument = Sequence["int | str | None"]
 ElementType = Any  # a DataType, its number or name, or a NumPy type

@@ -216,12 +216,7 @@ def check_message(
 
 
 def chosen_rules(
-    strict: bool,
-    select: Patterns,
-    ignore: Patterns,
-    *,
-    operators: bool = True,
-    full: bool = False,
+    strict: bool, select: Patterns, ignore: Patterns, *, operators: bool = True, full: bool = False
 ) -> frozenset[str]:
     """The names of the rules to look for."""
     if select is None:

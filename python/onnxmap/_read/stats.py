@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -103,13 +103,11 @@ class ModelStats(ByName[TensorStats]):
         return f"<onnxmap.ModelStats of {counted(len(self), 'tensor')}: {_in_one_line(self.total)}>"
 
     def __str__(self) -> str:
-        rows = [(_short(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
+        first = islice(self.items(), _MOST_ROWS)
+        rows = [(_short(name), *cells(found)) for name, found in first]
         if len(self) > _MOST_ROWS:
             rows.append((f"... {len(self) - _MOST_ROWS:,} more", *[""] * len(HEADINGS)))
         return _table([self._headings, *rows, ("total", *cells(self.total))])
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        return ((name, *cells(found)) for name, found in self.items())
 
 
 def read_stats(

@@ -72,9 +72,7 @@ def write_document(model: Written, path: Path | BinaryIO, options: SaveOptions) 
 
 
 def write_documents(
-    models: Mapping[Any, Written],
-    options: SaveOptions,
-    copies: Mapping[bytes, bytes] | None = None,
+    models: Mapping[Any, Written], options: SaveOptions, copies: Mapping[bytes, bytes] | None = None
 ) -> SaveReport:
     """Write models of one folder by their paths.
 

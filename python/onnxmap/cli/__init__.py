@@ -16,18 +16,26 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stderr
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
 import onnxmap
-from onnxmap.cli.exit_status import BAD_INPUT, DONE, INTERRUPTED, UsageError, complain
+from onnxmap.cli.exit_status import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    UsageError,
+    complain,
+    missing_package,
+)
 from onnxmap.cli.names import nearest, suggestion
 from onnxmap.cli.text import IN_ASCII, escape
 from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]
 
-# Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
+# Each is a module of this package with `add_arguments(parser)` and `run(arguments) -> int`.
 COMMANDS = (
     "show", "ls", "dump", "check", "verify", "stats", "diff", "save", "set", "rename-tensor", "cp",
     "mv", "run", "bench", "demo",
@@ -71,7 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
         module = importlib.import_module(f"onnxmap.cli.{name.replace('-', '_')}")
-        command = commands.add_parser(name, help=module.SUMMARY, description=module.__doc__)
+        first = (module.__doc__ or "").partition("\n")[0].rstrip(".")
+        command = commands.add_parser(name, help=first, description=module.__doc__)
         module.add_arguments(command)
         command.set_defaults(run=module.run, parser=command)
     return parser
@@ -80,16 +89,19 @@ def _parser() -> argparse.ArgumentParser:
 def _complete(parser: argparse.ArgumentParser) -> None:
     """Answer the shell and stop, if it asks how a command line may go on."""
     if "_ARGCOMPLETE" in os.environ:
+        if find_spec("argcomplete") is None:
+            raise UsageError("completion needs argcomplete; pip install 'onnxmap[cli]'")
         import argcomplete
 
         # Options are listed only after a dash. Else they would stand among all files and names.
         argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+def _parse(words: list[str]) -> argparse.Namespace:
     parser = _parser()
     _complete(parser)
-    words = _without_help(list(sys.argv[1:] if argv is None else argv))
+    if words[:1] == ["help"]:  # `help` and `help ls` mean `--help` and `ls --help`
+        words = [*words[1:], "--help"]
     _check_command(parser, words)
     arguments, rest = parser.parse_known_args(words)
     # For argparse, a command's list of names ends at its first option. The names after the option
@@ -99,11 +111,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     elif rest:
         arguments.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments
-
-
-def _without_help(words: list[str]) -> list[str]:
-    """`help` and `help ls` mean `--help` and `ls --help`."""
-    return [*words[1:], "--help"] if words[:1] == ["help"] else words
 
 
 def _check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -141,11 +148,11 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    usage = None
+    usage, words = None, list(sys.argv[1:] if argv is None else argv)
     try:
         if sys.stdout is None:  # as by `>&-`
             raise UsageError("standard output is closed")
-        arguments = _parse(argv)
+        arguments = _parse(words)
         usage = arguments.parser.format_usage()
         status: int = arguments.run(arguments)
         # At interpreter exit, the error of a closed pipe could no longer be caught.
@@ -157,7 +164,10 @@ def _run(argv: Sequence[str] | None) -> int:
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (OnnxMapError, OSError, UsageError, Warning) as failure:  # PYTHONWARNINGS=error
+    # ImportError: a package that an extra installs. Warning: PYTHONWARNINGS=error.
+    except (OnnxMapError, OSError, UsageError, ImportError, Warning) as failure:
+        if isinstance(failure, ImportError):
+            failure = missing_package(failure, words)
         complain(failure, usage)
         try:
             if sys.stdout is not None:

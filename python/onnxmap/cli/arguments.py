@@ -43,6 +43,18 @@ def size(text: str) -> int:
     return int(Fraction(number) * unit)
 
 
+def pair(text: str) -> tuple[str, str]:
+    """Return NAME and VALUE of a text like NAME=VALUE.
+
+    Raises:
+        argparse.ArgumentTypeError: one of them is empty.
+    """
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError(f"must be of the form NAME=VALUE, not {text!r}")
+    return name, value
+
+
 def at_least_one(text: str) -> int:
     """Return a whole number of at least 1.
 

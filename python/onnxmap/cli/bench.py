@@ -29,8 +29,6 @@ from onnxmap.cli.exit_status import DONE, UsageError
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
 from onnxmap.cli.text import bytes_in_words, escape, print_json, seconds_in_words
 
-SUMMARY = "time onnxmap and every installed peer on a model of yours"
-
 # The figures of a sample, with their headings.
 FIGURES = {
     "open_seconds": "open", "arrays_seconds": "all arrays", "bytes_seconds": "every byte",

@@ -15,8 +15,6 @@ from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, wrong_values
 from onnxmap.cli.model_file import add_opening_options, open_model_or_operators, opened
 from onnxmap.cli.text import escape, print_json_list, short_path
 
-SUMMARY = "check models against the rules of the ONNX specification"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap check`."""

@@ -14,8 +14,6 @@ import onnxmap
 from onnxmap.cli.exit_status import DONE
 from onnxmap.cli.saving import add_copying_arguments, copying_arguments, print_report
 
-SUMMARY = "copy a model with its data files"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap cp`."""

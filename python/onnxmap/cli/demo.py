@@ -19,8 +19,6 @@ from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
 from onnxmap.cli.exit_status import DONE, UsageError
 from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
 
-SUMMARY = "make a model, and show what onnxmap does with it"
-
 Result = TypeVar("Result")
 
 

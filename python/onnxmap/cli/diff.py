@@ -16,8 +16,6 @@ from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 
-SUMMARY = "show what differs between two models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap diff`."""

@@ -20,8 +20,6 @@ from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
 from onnxmap.types import FieldType
 
-SUMMARY = "print the protobuf text of a model, or of one field of it"
-
 # Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
@@ -30,6 +32,12 @@ _OPTIONS = {
     ("external_root", ...): "--external-root DIR",
 }
 
+# The extras that parts of a command line need: a module that each installs, and the part.
+_EXTRAS = {
+    "onnx": ("onnx", " --full"), "ort": ("onnxruntime", "^run "), "remote": ("fsspec", "://"),
+    "proto": ("google", r"\.(textproto|txtpb|prototxt|pbtxt|json|onnxjson)\b"),
+}  # fmt: skip
+
 
 class UsageError(Exception):
     """The command line cannot be carried out; the message says what is wrong and why."""
@@ -44,6 +52,21 @@ def wrong_values() -> Iterator[None]:
         raise
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def missing_package(error: ImportError, words: Sequence[str]) -> UsageError:
+    """Return the error for a package that is missing.
+
+    It names all extras that the command line needs, so that nobody has to install one by one.
+    """
+    line = " ".join(words)
+    needed = {name for name, (_, part) in _EXTRAS.items() if re.search(part, line)}
+    needed = {name for name in needed if find_spec(_EXTRAS[name][0]) is None}
+
+    def all_of(found: re.Match[str]) -> str:
+        return f"onnxmap[{','.join(sorted(needed | {found[1]}))}]"
+
+    return UsageError(re.sub(r"onnxmap\[(\w+)\]", all_of, str(error)))
 
 
 def complain(failure: Exception, usage: str | None = None) -> None:

@@ -15,17 +15,9 @@ from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
 from onnxmap.cli.names import names_meant
-from onnxmap.cli.text import (
-    bytes_in_words,
-    counted,
-    natural,
-    print_json_list,
-    shape_in_words,
-)
+from onnxmap.cli.text import bytes_in_words, counted, natural, print_json_list, shape_in_words
 from onnxmap.cli.type_text import type_in_words, type_name
 from onnxmap.errors import OnnxMapError
-
-SUMMARY = "list the initializers, all tensors, the nodes, or the inputs and outputs"
 
 Facts = dict[str, Any]  # of one tensor, node or value: what --json prints
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import onnxmap
-from onnxmap.cli.arguments import flag, valued
-from onnxmap.cli.completion import folders
+from onnxmap.cli.arguments import flag, pair, valued
+from onnxmap.cli.completion import folders, nothing
 from onnxmap.cli.exit_status import UsageError, complain, wrong_values
 from onnxmap.errors import OnnxMapError
 from onnxmap.types import message_type
@@ -34,6 +35,16 @@ def add_opening_options(parser: argparse.ArgumentParser) -> None:
     flag(group, "--lenient", "read some wrong tensors as onnx does, and warn")
     text = "map files or read them (default: auto)"
     group.add_argument("--io", choices=("auto", "mmap", "read"), default="auto", help=text)
+    text = "for URLs: an option for fsspec, in JSON or a string; may be given several times"
+    many: Any = {"type": _storage_option, "action": "append", "default": []}
+    valued(group, "--storage-option", "KEY=VALUE", text, nothing, **many)
+
+
+def _storage_option(text: str) -> tuple[str, object]:
+    key, value = pair(text)
+    with contextlib.suppress(ValueError):
+        return key, json.loads(value)
+    return key, value
 
 
 def message_types() -> list[str]:
@@ -96,7 +107,8 @@ def _message(
     file: str, data: bytes | None, arguments: argparse.Namespace, message: str
 ) -> onnxmap.ProtoView:
     if data is None:
-        return onnxmap.load_proto(file, message, io=arguments.io)
+        storage = dict(arguments.storage_option)
+        return onnxmap.load_proto(file, message, io=arguments.io, storage_options=storage)
     return onnxmap.loads_proto(data, message)
 
 
@@ -200,4 +212,5 @@ def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnx
 def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `onnxmap.load` that the command line has."""
     names = ("external_root", "link_policy", "allow_hardlinks", "lenient", "io")
-    return {name: getattr(arguments, name) for name in names}
+    options: dict[str, Any] = {name: getattr(arguments, name) for name in names}
+    return {**options, "storage_options": dict(arguments.storage_option)}

@@ -15,8 +15,6 @@ from onnxmap.cli.exit_status import DONE
 from onnxmap.cli.saving import add_copying_arguments, copying_arguments, print_rows, rows_left_over
 from onnxmap.cli.text import print_json, short_path
 
-SUMMARY = "move or rename a model with its data files"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap mv`."""

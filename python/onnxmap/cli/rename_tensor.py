@@ -22,8 +22,6 @@ from onnxmap.cli.saving import (
 from onnxmap.cli.text import counted, escape
 from onnxmap.errors import UnknownNameError
 
-SUMMARY = "rename an initializer, with everything that uses it"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap rename-tensor`."""

@@ -16,7 +16,7 @@ import numpy as np
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import at_least_one, flag, valued
+from onnxmap.cli.arguments import at_least_one, flag, pair, valued
 from onnxmap.cli.completion import folders, nothing
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
@@ -24,15 +24,13 @@ from onnxmap.cli.text import cut, escape, print_json, seconds_in_words, shape_in
 
 Words = Mapping[str, str]
 
-SUMMARY = "run a model in onnxruntime, with its weights mapped from their files"
-
 _MOST_ELEMENTS = 1 << 31  # of a random input
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap run`."""
     parser.add_argument("file", help="the model; - is standard input")
-    many: Any = {"type": _pair, "action": "append", "default": []}
+    many: Any = {"type": pair, "action": "append", "default": []}
     text = "an array for an input, in a .npy or .pb file, or the word random"
     valued(parser, "--input", "NAME=FILE", text, nothing, **many)
     text = "the extent of a named dimension in random inputs (default: 1)"
@@ -77,13 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(*(map(_verdict, compared) if compared else _outputs(outputs)), "", sep="\n")
         _print_times(rows)
     return FINDINGS if any(one["difference"] for one in compared) else DONE
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    if not name or not value:
-        raise argparse.ArgumentTypeError(f"must be of the form NAME=VALUE, not {text!r}")
-    return name, value
 
 
 def _test_data(model: onnxmap.Model, folder: str) -> tuple[dict[str, Any], list[Any]]:
@@ -204,13 +195,11 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 def _print_times(rows: Sequence[Mapping[str, Any]]) -> None:
     timed = [row for row in rows if row["error"] is None]
-    table.print_table(
-        [table.Name(), table.Number("opening"), table.Number("running")],
-        [
-            (row["contender"], seconds_in_words(row["opening"]), seconds_in_words(row["running"]))
-            for row in timed
-        ],
-    )
+    figures = "opening", "running"
+    cells = [
+        (row["contender"], *(seconds_in_words(row[each]) for each in figures)) for row in timed
+    ]
+    table.print_table([table.Name(), *map(table.Number, figures)], cells)
     for row in rows:
         if row["error"] is not None:
             print(escape(f"{row['contender']}: {row['error']}"))

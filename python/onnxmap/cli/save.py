@@ -17,8 +17,6 @@ from onnxmap.cli.saving import (
     save_to,
 )
 
-SUMMARY = "save a model to another file, with its weights inside or outside"
-
 _DEFAULT_THRESHOLD = 1024
 # Options with the name of the argument of `onnxmap.save`.
 _SAME = ("attributes", "checksum", "dedupe", "allow_over_2gib", "format", "follow_symlinks")

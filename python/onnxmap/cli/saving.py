@@ -190,15 +190,12 @@ def print_report(
         print_json({**(said or {}), **asdict(report)})
     elif report.files:
         rows = [("wrote", path, bytes_in_words(os.stat(path).st_size)) for path in report.files]
-        unused = (
-            (path, bytes_in_words(nbytes)) for path, nbytes in report.unused.items() if nbytes
-        )
+        unused = ((path, bytes_in_words(size)) for path, size in report.unused.items() if size)
         rows += [("unused", path, f"{size} that the model does not use") for path, size in unused]
         print_rows([*rows, *rows_left_over(report.left_over)])
-        sizes = map(
-            bytes_in_words, (report.bytes_written, report.bytes_copied, report.bytes_referenced)
-        )
-        sys.stdout.write("{} written, {} copied, {} referenced\n".format(*sizes))
+        sizes = report.bytes_written, report.bytes_copied, report.bytes_referenced
+        words = map(bytes_in_words, sizes)
+        sys.stdout.write("{} written, {} copied, {} referenced\n".format(*words))
 
 
 def rows_left_over(paths: Iterable[str]) -> list[tuple[str, str, str]]:

@@ -31,8 +31,6 @@ from onnxmap.cli.saving import (
 from onnxmap.cli.text import bytes_in_words, escape, print_json, short_path
 from onnxmap.errors import SaveError
 
-SUMMARY = "set metadata and fields such as doc_string or producer_name"
-
 _METADATA = "metadata_props."
 _TEXTS = ("doc_string", "producer_name", "producer_version", "domain")
 _NUMBERS = ("model_version", "ir_version")

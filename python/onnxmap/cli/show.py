@@ -19,8 +19,6 @@ from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.text import bytes_in_words, counted, cut, print_json, seconds_in_words
 from onnxmap.cli.type_text import type_in_words, type_name
 
-SUMMARY = "show a model on one screen: interface, operators, weights, files"
-
 # These keep the page to one screen; --json prints everything.
 _MOST_LINES = 8
 _MOST_CHARACTERS = 200
@@ -29,12 +27,9 @@ _LABEL_WIDTH = len("operators")
 
 # Where nodes and tensors are beside the lists of the graph: in the facts, and on the page.
 PLACES = {
-    "node_attributes": "Constant and other nodes",
-    "sparse_initializers": "sparse initializers",
-    "subgraphs": "subgraphs",
-    "functions": "functions",
-    "training": "training",
-}
+    "node_attributes": "Constant and other nodes", "sparse_initializers": "sparse initializers",
+    "subgraphs": "subgraphs", "functions": "functions", "training": "training",
+}  # fmt: skip
 
 _FIELDS = ("producer_name", "producer_version", "domain", "model_version", "doc_string")
 

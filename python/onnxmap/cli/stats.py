@@ -19,8 +19,6 @@ from onnxmap.cli.type_text import type_name
 
 Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 
-SUMMARY = "print minimum, maximum, mean, deviation, zeros and NaN of the initializers"
-
 _TOTAL = "total"
 
 

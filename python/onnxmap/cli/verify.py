@@ -15,8 +15,6 @@ from onnxmap.cli.model_file import add_opening_options, open_model, opened
 from onnxmap.cli.text import print_json_list, short_path
 from onnxmap.errors import OnnxMapError
 
-SUMMARY = "compare external data with its declared checksums"
-
 OK = "ok"
 DIFFERS = "differs"
 NOT_DECLARED = "no checksum"

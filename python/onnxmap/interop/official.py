@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.extras import extra
 from onnxmap._core import tensor_path
-from onnxmap.interop.apply_changes import apply_differences
-from onnxmap.interop.protobuf import message_class
 from onnxmap.interop.without_weights import Tokens, is_large, put_inline, refer, structure_of
 
-with extra("onnx"):
+with extra("onnx"):  # which installs protobuf, too
     import onnx
     import onnx.checker
     import onnx.shape_inference
     import onnx.version_converter
+
+    from onnxmap.interop.apply_changes import apply_differences
+    from onnxmap.interop.protobuf import message_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable

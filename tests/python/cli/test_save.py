@@ -342,7 +342,7 @@ class TestFailures:
             (("--threshold", "big"), "a size is written like"),
             (("--external-data", ""), "external_data is empty"),
             (("--external-data", "../w"), "is unsafe: outside the model directory"),
-            (("--external-data", "con"), "is unsafe: reserved name"),
+            (("--external-data", "con"), "'con' is a reserved name"),
             (("--external-data", "sub/"), "is not a file"),
         ],
     )
