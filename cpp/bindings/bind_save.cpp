@@ -214,7 +214,13 @@ void bind_save(py::module_& module) {
                 const WithoutLock unlocked;
                 self.plan.check_referred_files();
             },
-            "Raise FileChangedError if a file to which the model refers is not what it was.");
+            "Raise FileChangedError if a file to which the model refers is not what it was.")
+        .def(
+            "check_missing_files", [](const Plan& self) { self.plan.check_missing_files(); },
+            "Raise the error of the first tensor whose data file does not exist.")
+        .def(
+            "has_external", [](const Plan& self) { return self.plan.has_external(); },
+            "Return whether a file outside the model has values of it.");
     module.def("save_plan", make_plan, py::arg("model"), py::arg("location"),
                py::arg("least_nbytes"),
                R"(Plan a model whose large values refer to files.

@@ -25,6 +25,7 @@ class SavePlan::TensorPlan {
         note_offset();
         const bool is_kept = options_.external == keep || options_.external == view;
         find_copy();
+        if (options_.external == refer && refer_to_none()) return;
         values_ =
             find_values(!is_external() || (copy_ == nullptr && planned_.is_same_folder && is_kept));
         if (!values_ || values_->type().bits == 0) return;
@@ -152,6 +153,21 @@ class SavePlan::TensorPlan {
             }
         }
         put_into_file();
+    }
+
+    // Whether the data file of the tensor does not exist. Others may not need it, so the tensor
+    // stays external: in a file that never exists, unlike the missing one, which may come back.
+    bool refer_to_none() {
+        try {
+            static_cast<void>(tensor_.open_external());
+            return false;
+        } catch (const Error& error) {
+            if (error.code != "ext.missing" && error.code != "ext.no_root") throw;
+            if (!plan_.missing_) plan_.missing_ = std::current_exception();
+        }
+        const tensor::Payload none{nullptr, 0, tensor_.stored_nbytes()};
+        model_.referring.push_back({tensor_.message(), none, options_.location + ".missing"});
+        return true;
     }
 
     void refer(std::string location) {

@@ -175,6 +175,12 @@ void SavePlan::keep_in_place(Model& model) {
     }
 }
 
+bool SavePlan::has_external() const {
+    return std::ranges::any_of(models_, [](const Model& model) {
+        return !(model.moved.empty() && model.staying.empty() && model.referring.empty());
+    });
+}
+
 std::vector<SavePlan::DataFile>& SavePlan::data_files() {
     if (std::exchange(is_laid_out_, true)) return files_;
     for (Group& group : groups_) {

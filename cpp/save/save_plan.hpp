@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -113,9 +114,16 @@ class SavePlan {
 
     /// Bytes of existing files that the new models refer to.
     [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
+    /// Whether a new model has values outside of it.
+    [[nodiscard]] bool has_external() const;
     /// External::refer: throws Error `file.changed` if a file to which the new models refer is no
     /// longer what it was when it was loaded.
     void check_referred_files() const { referred_.check(); }
+    /// External::refer: throws Error `ext.missing` or `ext.no_root` if a tensor has no data file.
+    /// The new model then refers to a file that does not exist either.
+    void check_missing_files() const {
+        if (missing_) std::rethrow_exception(missing_);
+    }
 
     /// The external files of the models that were loaded, by path.
     [[nodiscard]] const LoadedFiles& loaded_files() const noexcept { return finder_.files(); }
@@ -173,6 +181,7 @@ class SavePlan {
     std::uint64_t referenced_ = 0;
     FileFinder finder_;
     ReferredFiles referred_;
+    std::exception_ptr missing_;  // the error of the first tensor without its data file
 };
 
 }  // namespace onnxmap::save

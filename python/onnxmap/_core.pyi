@@ -2420,6 +2420,11 @@ class SavePlan:
     A model that refers to the files of its values.
     """
 
+    def check_missing_files(self) -> None:
+        """
+        Raise the error of the first tensor whose data file does not exist.
+        """
+
     def check_referred_files(self) -> None:
         """
         Raise FileChangedError if a file to which the model refers is not what it was.
@@ -2428,6 +2433,11 @@ class SavePlan:
     def has_data(self) -> bool:
         """
         Return whether there are large values that no file has.
+        """
+
+    def has_external(self) -> bool:
+        """
+        Return whether a file outside the model has values of it.
         """
 
     def write_data_to(self, take: Any) -> None:

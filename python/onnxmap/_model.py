@@ -562,7 +562,8 @@ class Model:
 
         Raises:
             UnknownNameError: there is no value of a name in `outputs`.
-            ValueError: `sess_options` asks for an optimized model, and names no data file for it.
+            ValueError: `sess_options` asks for an optimized model in ONNX's format, and names no
+                data file for its weights.
             SessionError: onnxruntime refuses the model (`session.refused`), or it is too large
                 without its weights (`session.too_large`).
             TensorError, ExternalDataError: weights cannot be read, or must not be
@@ -678,8 +679,9 @@ class Model:
     def convert_version(self, target_version: int) -> None:
         """Convert the nodes to another version of ONNX's operators, as `onnx.version_converter`.
 
-        It works on the structure, as `infer_shapes` does, and is an edit, too. What the converter
-        of onnx forgets, stays: functions, documentation, metadata of graphs and tensors.
+        It works on the structure, as `infer_shapes` does, and is an edit, too. It also adds the
+        shapes that onnx's converter infers. What the converter forgets, stays: functions,
+        documentation, metadata of graphs and tensors.
 
         Args:
             target_version: the version of the operator set of the domain `""`.

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from onnxmap import _core
     from onnxmap._base.any_message import Message
 
+    _Change = Callable[[Any], Any]
+
 _DATA = "values"
 
 
@@ -36,7 +38,7 @@ def infer_shapes(
     def inferred(model: onnx.ModelProto) -> onnx.ModelProto:
         return onnx.shape_inference.infer_shapes(model, check_type, strict_mode, data_prop)
 
-    _edit(document, inferred)
+    _edit(document, (inferred, None))
 
 
 def convert_version(document: _core.Document, target_version: int) -> None:
@@ -50,7 +52,16 @@ def convert_version(document: _core.Document, target_version: int) -> None:
         # The converter makes the message anew, and forgets parts of it, also if nothing changes.
         return onnx.version_converter.convert_version(model, max(versions, default=1))
 
-    _edit(document, converted, forgotten)
+    def inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+        # The converter does this first, too, but does not tell all that it infers.
+        made = onnx.shape_inference.infer_shapes(model)
+        told = {one.name for each in (model, forgotten(model)) for one in each.graph.value_info}
+        values = [one for one in made.graph.value_info if one.name in told]
+        made.graph.ClearField("value_info")
+        made.graph.value_info.extend(values)
+        return made
+
+    _edit(document, (inferred, None), (converted, forgotten))
 
 
 def official_fault(document: _core.Document) -> str | None:
@@ -84,16 +95,18 @@ def check_operators(document: _core.Document, full_check: bool = False) -> None:
         onnx.checker.check_model(path, full_check)
 
 
-def _edit(
-    document: _core.Document,
-    change: Callable[[Any], Any],
-    change_nothing: Callable[[Any], Any] = lambda model: model,
-) -> None:
+def _edit(document: _core.Document, *changes: tuple[_Change, _Change | None]) -> None:
+    """Apply changes, each with what the package does to the structure if it changes nothing."""
     tokens = Tokens()
     given = onnx.ModelProto.FromString(structure_of(document, tokens.take))
-    after = change(given)
-    before = change_nothing(given)
-    apply_differences(document.proto, _plain(given), _plain(before), _plain(after), tokens.complete)
+    edits = []
+    for change, change_nothing in changes:
+        before = change_nothing(given) if change_nothing else given
+        after = change(given)
+        edits.append((_plain(given), _plain(before), _plain(after)))
+        given = after
+    for messages in edits:  # no change has failed
+        apply_differences(document.proto, *messages, tokens.complete)
 
 
 def _plain(message: onnx.ModelProto) -> Any:

@@ -34,6 +34,7 @@ _LONGEST_REASON = 2000  # characters shown of what onnxruntime says
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
 _NO_PREPACKING = "session.disable_prepacking"
+_OPTIMIZED_FORM = "session.save_model_format"
 _OPTIMIZED_DATA = "session.optimized_model_external_initializers_file_name"
 
 
@@ -43,16 +44,16 @@ def open_session(
     """See `Model.session`. `given`: session options. `arguments`: those that onnxruntime gets."""
     added = _added_outputs(model.graph, outputs)
     options = _copy_of(given)
-    if options.optimized_model_filepath and not _entry(options, _OPTIMIZED_DATA):
-        raise ValueError(
-            "onnxruntime would write an optimized model that refers to files by their absolute "
-            f"paths; set the session option {_OPTIMIZED_DATA} to the name of a data file for it"
-        )
     options.add_session_config_entry(_FOLDER, "/")
     if not prepack:
         options.add_session_config_entry(_NO_PREPACKING, "1")
     data = _free_path()
     plan = _plan(model._open(), os.fsencode(data))
+    if plan.has_external() and _keeps_references(options):
+        raise ValueError(
+            "onnxruntime would write an optimized model that refers to files by their absolute "
+            f"paths; set the session option {_OPTIMIZED_DATA} to the name of a data file for it"
+        )
     with _temporary_file(data, plan):
         parts: list[bytes] = []
         plan.write_model_to(parts.append)
@@ -61,6 +62,7 @@ def open_session(
             session = onnxruntime.InferenceSession(b"".join([*parts, added]), options, **arguments)
         except Exception as error:
             plan.check_referred_files()
+            plan.check_missing_files()  # onnxruntime needs no file for values that the options have
             raise _refusal(error) from error
         plan.check_referred_files()
         return session
@@ -173,6 +175,13 @@ def _entry(options: onnxruntime.SessionOptions, key: str) -> str:
         return str(options.get_session_config_entry(key))
     except RuntimeError:  # there is no such entry
         return ""
+
+
+def _keeps_references(options: onnxruntime.SessionOptions) -> bool:
+    """Whether onnxruntime writes an optimized model with the external entries that it was given."""
+    path = options.optimized_model_filepath
+    form = _entry(options, _OPTIMIZED_FORM) or ("ORT" if path.lower().endswith(".ort") else "")
+    return bool(path) and form != "ORT" and not _entry(options, _OPTIMIZED_DATA)
 
 
 def _refusal(error: Exception) -> SessionError:

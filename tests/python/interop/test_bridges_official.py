@@ -182,11 +182,18 @@ def test_versions_are_those_of_the_whole_model(version: int, tmp_path: Path) -> 
     assert count > 20
 
 
-def test_a_version_that_stays_is_no_edit(tmp_path: Path) -> None:
+def test_a_version_that_stays_changes_shapes_alone(tmp_path: Path) -> None:
     for model in itertools.islice(models(tmp_path), 0, None, 5):
-        if isinstance(result(model.convert_version, model.opset_imports.get("", 0)), str):
+        version = model.opset_imports.get("", 0)
+        if isinstance(result(model.convert_version, version), str):
             continue
-        assert not model.edited
+        converted, _ = message_of(model), model.revert()
+        original = message_of(model)
+        for message in converted, original:
+            message.graph.ClearField("value_info")
+            for value in message.graph.output:
+                value.ClearField("type")
+        assert converted == original
 
 
 def test_what_the_converter_forgets_stays(tmp_path: Path) -> None:
@@ -253,7 +260,7 @@ def test_texts_that_are_not_utf_8(tmp_path: Path) -> None:
     data = made.SerializeToString().replace(b"inner", b"in\xff\xfer")
     model = onnxmap.loads(data)
     model.convert_version(18)
-    assert onnxmap.dumps(model).count(b"in\xff\xfer") == 2
+    assert onnxmap.dumps(model).count(b"in\xff\xfer") == 3  # the shape is new
     assert [len(node.inputs) for node in model.graph.nodes if node.op_type == "ReduceMean"] == [2]
 
 
@@ -276,7 +283,7 @@ def test_tensors_that_a_change_moves(name: str, tmp_path: Path) -> None:
 
     before = model.initializers[first]
     values, is_external = before.tobytes(), before.is_external
-    _edit(model._open(), moved)
+    _edit(model._open(), (moved, None))
     assert list(model.initializers) == [*others, "moved"]
     constant = model.graph.nodes[-1].attributes["value"].value
     for tensor in (model.initializers["moved"], constant):

@@ -226,43 +226,6 @@ def test_outputs(tmp_path: Path) -> None:
         onnxmap.load(path).session(CPU, outputs="y")
 
 
-def entry(options: Any, key: str) -> str | None:
-    try:
-        return str(options.get_session_config_entry(key))
-    except RuntimeError:
-        return None
-
-
-def test_options_are_used_and_stay_what_they_are(tmp_path: Path) -> None:
-    model = onnxmap.load(inline_model(tmp_path))
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.enable_profiling = True
-    options.profile_file_prefix = str(tmp_path / "profile")
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = model.session(CPU, options, prepack=False)
-    used = session.get_session_options()
-    assert used.intra_op_num_threads == 1
-    assert entry(used, "session.intra_op.allow_spinning") == "0"
-    assert entry(used, "session.disable_prepacking") == "1"
-    assert Path(session.end_profiling()).parent == tmp_path
-    for key in "session.disable_prepacking", ort._FOLDER:
-        assert entry(options, key) is None
-    with pytest.raises(TypeError, match="SessionOptions"):
-        model.session(CPU, {"threads": 1})
-
-
-def test_an_optimized_model_needs_a_data_file(tmp_path: Path) -> None:
-    path = inline_model(tmp_path)
-    options = onnxruntime.SessionOptions()
-    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
-    with pytest.raises(ValueError, match="data file"):
-        onnxmap.load(path).session(CPU, options)
-    options.add_session_config_entry(ort._OPTIMIZED_DATA, "optimized.data")
-    onnxmap.load(path).session(CPU, options)
-    assert run_file(tmp_path / "optimized.onnx") == run_file(path)
-
-
 def test_a_refusal_says_what_onnxruntime_said(tmp_path: Path) -> None:
     model = onnxmap.load(inline_model(tmp_path))
     model.graph.nodes[0].op_type = "NoSuchOperator"
