@@ -35,7 +35,8 @@ ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 RETURNS = {
     "Document.shape_tensors": "builtins.list[bool]",
     "check_rules": "tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]",
-    "external_locations": "builtins.list[bytes]",
+    "file_locations": "builtins.list[bytes]",
+    "file_paths": "dict[str, str | None]",
     "external_paths": "builtins.list[str]",
     "Neighbours.owner_of": "str | None",
     "Neighbours.unreadable": "str | None",

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,7 +19,7 @@
 #include "model/view_keys.hpp"
 #include "save/append_bytes.hpp"
 #include "save/check_loaded.hpp"
-#include "save/external_use.hpp"
+#include "save/named_files.hpp"
 #include "save/save_models.hpp"
 #include "save/tensor_roles.hpp"
 
@@ -178,9 +179,17 @@ py::dict save_models(const py::list& models, const py::object& options, const py
     return made;
 }
 
-py::list external_locations(const DocumentPtr& document) {
-    return list_of(save::external_locations(*document),
+py::list file_locations(const DocumentPtr& document) {
+    return list_of(save::file_locations(*document),
                    [](const std::string& each) { return py::bytes(each); });
+}
+
+py::dict file_paths(const DocumentPtr& document) {
+    py::dict paths;
+    for (const auto& [location, path] : save::file_paths(*document)) {
+        paths[to_str(location)] = path.empty() ? py::object(py::none()) : to_str(path);
+    }
+    return paths;
 }
 
 py::dict take_locations(const DocumentPtr& document) {
@@ -259,8 +268,16 @@ Args:
         },
         py::arg("document"), py::arg("path"), py::arg("bytes"), py::arg("sync"),
         "Append bytes to the file that a document was loaded from.");
-    module.def("external_locations", guarded(external_locations), py::arg("document"),
-               "Return the locations that the external tensors of a model name, each once.");
+    module.def("file_locations", guarded(file_locations), py::arg("document"),
+               "Return the locations of data files and of EPContext nodes, each once.");
+    module.def("file_paths", guarded(file_paths), py::arg("document"),
+               "Return the path of each of these files by location; None if it is no local file.");
+    module.def("rename_locations", guarded([](const DocumentPtr& document, const py::dict& names) {
+                   using Names = std::map<std::string, std::string, std::less<>>;
+                   save::rename_locations(*document, names.cast<Names>());
+               }),
+               py::arg("document"), py::arg("names"),
+               "Edit a model: replace locations by new ones, both as bytes.");
     module.def("take_locations", guarded(take_locations), py::arg("document"),
                "Remove the locations of tensors that also have values. Return them by position.");
     module.def(

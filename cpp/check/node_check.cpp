@@ -5,9 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "check/attribute_check.hpp"
 #include "check/metadata_check.hpp"
 #include "check/operator_check.hpp"
+#include "model/ep_context.hpp"
 #include "model/name_table.hpp"
 #include "onnx/schema.hpp"
 
@@ -132,6 +134,19 @@ void check_same_in_model(const Owner& owner, const Callee& callee, Findings& fin
     });
 }
 
+void check_file(const Checking& checking, Findings& findings, const onnx::Message& node,
+                const FieldPath& place) {
+    const auto attribute = model::file_attribute(model::Node(node));
+    if (!attribute) return;
+    try {
+        static_cast<void>(
+            checking.document.store().external.open(model::location_of(*attribute), {}));
+    } catch (const Error& error) {
+        if (!error.code.starts_with("ext.")) throw;
+        findings.add(Rule::node_ep_context_file, place, error.what());
+    }
+}
+
 }  // namespace
 
 NodeFacts check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
@@ -153,6 +168,8 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
     if (parts.has_metadata) {
         check_metadata(findings, node, field<"NodeProto.metadata_props">, place);
     }
+    if (model::is_ep_context(parts.domain, parts.op_type))
+        check_file(checking, findings, node, place);
     check_identifier(findings, parts.name, place);
     NodeFacts facts{.known = callee.known().operator_,
                     .has_shape_rule = callee.known().has_shape_rule,

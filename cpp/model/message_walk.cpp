@@ -204,6 +204,16 @@ void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
     Walk(onnx::message<"NodeProto">, kHoldNodes, max_depth, with_path).enter(root);
 }
 
+void for_each_node(const Document& document,
+                   const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    const Visit with_path = [&](const std::string& path, const onnx::Message& node, std::uint64_t) {
+        visit(path, node);
+    };
+    StructurePages pages(document.source(), true);
+    Walk(onnx::message<"NodeProto">, kHoldNodes, document.limits().depth, with_path, &pages)
+        .enter(document.root());
+}
+
 void for_each_listed_tensor(
     const onnx::Message& root, std::uint32_t max_depth,
     const std::function<void(std::uint64_t list, const onnx::Message&)>& visit) {

@@ -33,6 +33,10 @@ void for_each_loaded_tensor(
 void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
                    const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
+/// The same below the root of a document, in as little memory as for_each_tensor().
+void for_each_node(const Document& document,
+                   const std::function<void(const std::string&, const onnx::Message&)>& visit);
+
 /// Calls visit(list, tensor) for each TensorProto below `root`. Each occurrence of a repeated field
 /// of tensors has its own number `list`; 0 means that the tensor is in no list.
 void for_each_listed_tensor(

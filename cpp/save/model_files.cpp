@@ -13,7 +13,7 @@
 #include "model/other_formats.hpp"
 #include "onnx/schema.hpp"
 #include "os/found_object.hpp"
-#include "save/external_use.hpp"
+#include "save/named_files.hpp"
 #include "save/paths.hpp"
 
 namespace onnxmap::save {
@@ -71,9 +71,9 @@ bool begins_as_model(std::string_view head) {
            !model::text_form_of_model(as_bytes(head)).empty();
 }
 
-// Whether a text names the field, which may be one line of gigabytes. There is no need to parse one
+// Whether a text, which may be one line of gigabytes, may name files. There is no need to parse one
 // that does not.
-bool names_external_data(const os::File& file, const Callbacks& callbacks) {
+bool may_name_files(const os::File& file, const Callbacks& callbacks) {
     constexpr std::uint64_t kChunk = 1 << 20;
     constexpr std::size_t kOverlap = 16;
     std::vector<std::uint8_t> bytes;
@@ -86,7 +86,7 @@ bool names_external_data(const os::File& file, const Callbacks& callbacks) {
         file.read(at, std::span(bytes).subspan(kept));
         at += bytes.size() - kept;
         const std::string_view text = as_text(bytes);
-        for (const auto name : {"external_data"sv, "externalData"sv}) {
+        for (const auto name : {"external_data"sv, "externalData"sv, "EPContext"sv}) {
             if (text.find(name) != std::string_view::npos) return true;
         }
     }
@@ -98,7 +98,7 @@ std::optional<std::vector<std::string>> locations_in_text(const std::string& pat
                                                           const Callbacks& callbacks) {
     const os::FoundObject found(path, os::AtLink::its_target);
     if (model::text_form_of_model(as_bytes(head_of(found, path))).empty()) return std::nullopt;
-    if (!names_external_data(os::File::open(path), callbacks)) return std::vector<std::string>();
+    if (!may_name_files(os::File::open(path), callbacks)) return std::vector<std::string>();
     return callbacks.locations_in_text(path);
 }
 
@@ -147,7 +147,7 @@ bool is_likely_model(const std::string& path) {
 std::vector<std::string> external_paths(const std::string& model, const Callbacks& callbacks) {
     std::vector<std::string> paths;
     try {
-        const auto locations = external_locations(*opened(model));
+        const auto locations = file_locations(*opened(model));
         paths.assign(locations.begin(), locations.end());
     } catch (const Error& error) {
         const bool may_be_text =

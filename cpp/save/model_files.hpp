@@ -22,7 +22,7 @@ namespace onnxmap::save {
 /// Whether a file that cannot be read as a model may be one all the same.
 [[nodiscard]] bool is_likely_model(const std::string& path);
 
-/// The paths that the external data of a model file name. It may be a text. Throws Failure if it is
+/// The paths of the files that a model file names. It may be a text. Throws Failure if it is
 /// no model, or cannot be read.
 [[nodiscard]] std::vector<std::string> external_paths(const std::string& model,
                                                       const Callbacks& callbacks);

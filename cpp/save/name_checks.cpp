@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "contain/rooted_path.hpp"
+#include "model/ep_context.hpp"
 #include "os/folder.hpp"
 #include "save/data_names.hpp"
 #include "save/model_files.hpp"
@@ -153,6 +154,7 @@ void NameChecks::check_replaced(const Locations& data, const LoadedFiles& files,
             if (replaces(location, model)) refuse_own(model, "the model was loaded from it");
         }
     }
+    if (!data.empty()) check_ep_contexts(data);
     if (!overwrite) return;
     Locations replaced;
     for (const std::string& model : models_) {
@@ -169,6 +171,19 @@ void NameChecks::check_replaced(const Locations& data, const LoadedFiles& files,
                        is_data ? ", or save all models of that file together" : "");
         }
         if (is_data && others.owner_of(path) != nullptr) refuse_own(path, "that is a model");
+    }
+}
+
+void NameChecks::check_ep_contexts(const Locations& data) const {
+    const auto check = [&](const std::string&, const model::Attribute& attribute) {
+        const std::string path = path_of(std::string(model::location_of(attribute)));
+        for (const std::string& location : data) {
+            if (replaces(location, path)) refuse_own(path, "an EPContext node names it");
+        }
+    };
+    for (const DocumentPtr& document : documents_) {
+        source::guard_reads(document->source(),
+                            [&] { model::for_each_ep_context_file(*document, check); });
     }
 }
 

@@ -85,6 +85,7 @@ class NameChecks {
   private:
     using Folders = std::set<std::string>;
 
+    void check_ep_contexts(const Locations& data) const;
     [[nodiscard]] bool replaces(const std::string& location, const std::string& path) const;
     [[nodiscard]] const Neighbours& others(const Locations& replaced);
     [[nodiscard]] std::set<FileKey> data_of(const std::string& model) const;

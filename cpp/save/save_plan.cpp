@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/ep_context.hpp"
 #include "model/flatten.hpp"
 #include "model/message_walk.hpp"
 #include "model/overlap_limit.hpp"
@@ -87,6 +88,7 @@ void SavePlan::add(PlannedModel planned) {
                                [&](const std::string& path, const onnx::Message& message) {
                                    add_tensor(model, path, message, position++);
                                });
+        find_ep_context_files(model);
         copy_data_files(model);
         keep_in_place(model);
     });
@@ -105,7 +107,21 @@ void SavePlan::add(PlannedModel planned) {
         sources.insert(each.values.source);
         nbytes += each.values.nbytes;
     }
+    for (const Placed& each : model.copied) sources.insert(each.values.source);
     model::check_overlap(document, std::vector(sources.begin(), sources.end()), nbytes);
+}
+
+void SavePlan::find_ep_context_files(Model& model) {
+    const PlannedModel& planned = model.planned;
+    if (planned.copies.empty() || options_.external != PlanOptions::External::keep) return;
+    model::for_each_ep_context_file(
+        *planned.document, [&](const std::string& path, const model::Attribute& attribute) {
+            const auto copy = planned.copies.find(model::location_of(attribute));
+            if (copy == planned.copies.end()) return;
+            auto file = model::open_ep_context_file(*planned.document, attribute, path);
+            const tensor::Payload whole{file, 0, file->size()};
+            model.copied.push_back({attribute.message(), whole, copy->second, nullptr, true});
+        });
 }
 
 // Copies the ranges in use into files of the same names, or of new ones. Ranges that overlap stay
@@ -139,6 +155,7 @@ void SavePlan::copy_data_files(Model& model) {
             const DataLayout::Place place = groups_[file].layout.add(block);
             for (; i < next; ++i) {
                 const tensor::Payload& values = tensors[i]->values;
+                if (tensors[i]->is_whole_file) continue;
                 const std::uint64_t offset = place.offset + values.offset - first.offset;
                 model.moved.push_back(
                     {tensors[i]->tensor, values, file, DataLayout::Place{place.file, offset}});
@@ -232,6 +249,13 @@ FileContent SavePlan::parts_of(Model& model, const std::vector<std::string>& che
     for (const Placed& each : model.referring) {
         pages.note_read({each.tensor.key(), 0});
         edits.make_external(each.tensor, each.location, each.values.offset, each.values.nbytes);
+    }
+    for (const Placed& each : model.copied) {
+        const std::string location = plain_location(each.location);
+        const wire::FieldRow& row = onnx::field<"AttributeProto.s">;
+        if (!each.is_whole_file || each.tensor.text(row) == location) continue;
+        pages.note_read({each.tensor.key(), 0});
+        edits.replace_text(each.tensor, row, location);
     }
     const bool is_view =
         options_.external == PlanOptions::External::view && !model.referring.empty();

@@ -52,7 +52,7 @@ struct PlannedModel {
     std::string view_location =
         {};  // External::view: the loaded file, in the folder of the new model
     // External::keep: the data files that are copied although the folder is the same, by location,
-    // and the new locations.
+    // and the new locations. Files of EPContext nodes are copied as a whole.
     std::map<std::string, std::string, std::less<>> copies = {};
     bool replaces_copies = false;  // files of the new locations may be replaced
     // External::keep: the data files for values that are in the model, by the positions of the
@@ -142,6 +142,7 @@ class SavePlan {
         tensor::Payload values;
         std::string location = {};                       // in the folder of the new model
         LoadedFiles::value_type* loaded_file = nullptr;  // that stays
+        bool is_whole_file = false;                      // of an attribute, instead of a tensor
     };
     struct Model {
         PlannedModel planned;
@@ -168,6 +169,7 @@ class SavePlan {
                     std::uint64_t position);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,
                                     bool replaces);
+    void find_ep_context_files(Model& model);
     void copy_data_files(Model& model);
     void keep_in_place(Model& model);
     [[nodiscard]] FileContent parts_of(Model& model, const std::vector<std::string>& checksums);

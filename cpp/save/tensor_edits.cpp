@@ -99,6 +99,13 @@ void TensorEdits::make_inline(const onnx::Message& tensor, const tensor::Payload
         model::fields_of(tensor)->replace(value_rows(), std::nullopt, {&raw_data, 1});
 }
 
+void TensorEdits::replace_text(const onnx::Message& message, const wire::FieldRow& row,
+                               std::string_view text) {
+    const EncodedField made = text_field(row, text);
+    edits_[message.key()] = model::fields_of(message)->replace(Pieces::rows(message.table(), row),
+                                                               std::nullopt, {&made, 1});
+}
+
 void TensorEdits::replace_metadata(const onnx::Message& model, std::string_view prefix,
                                    const Metadata& entries) {
     const wire::FieldRow& row = field<"ModelProto.metadata_props">;

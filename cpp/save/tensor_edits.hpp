@@ -30,6 +30,10 @@ class TensorEdits {
     /// Puts the values into raw_data.
     void make_inline(const onnx::Message& tensor, const tensor::Payload& values);
 
+    /// Replaces a text field, or one of bytes, of any message.
+    void replace_text(const onnx::Message& message, const wire::FieldRow& row,
+                      std::string_view text);
+
     using Metadata = std::vector<std::pair<std::string, std::string>>;
 
     /// Replaces the entries of the metadata of a ModelProto whose keys begin with `prefix`.

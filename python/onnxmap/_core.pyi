@@ -75,8 +75,9 @@ __all__: list[str] = [
     "document_of",
     "enum_values",
     "external_file",
-    "external_locations",
     "external_paths",
+    "file_locations",
+    "file_paths",
     "find_neighbours",
     "folders_beneath",
     "hold_loaded",
@@ -103,6 +104,7 @@ __all__: list[str] = [
     "property_value",
     "remove_file",
     "rename_file",
+    "rename_locations",
     "rules",
     "save_models",
     "save_plan",
@@ -2546,12 +2548,17 @@ def external_file(tensor: Tensor) -> ExternalFile | None:
     Return the open file of an external tensor; None if the tensor is not external.
     """
 
-def external_locations(document: Document) -> builtins.list[bytes]:
+def external_paths(model: bytes, locations_in_text: Any) -> builtins.list[str]: ...
+def file_locations(document: Document) -> builtins.list[bytes]:
     """
-    Return the locations that the external tensors of a model name, each once.
+    Return the locations of data files and of EPContext nodes, each once.
     """
 
-def external_paths(model: bytes, locations_in_text: Any) -> builtins.list[str]: ...
+def file_paths(document: Document) -> dict[str, str | None]:
+    """
+    Return the path of each of these files by location; None if it is no local file.
+    """
+
 def find_neighbours(
     folders: collections.abc.Sequence[bytes],
     but: collections.abc.Sequence[bytes],
@@ -2698,6 +2705,11 @@ def rename_file(
 ) -> None:
     """
     Rename a file beneath a folder, under the locks that a save takes.
+    """
+
+def rename_locations(document: Document, names: Any) -> None:
+    """
+    Edit a model: replace locations by new ones, both as bytes.
     """
 
 def rules() -> builtins.list[tuple[str, str, str, str, str]]:

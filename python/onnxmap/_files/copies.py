@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -61,6 +60,7 @@ def copy_model(
     others are named after the new model. Beside the old model, and if other models use the same
     data file, the copy gets one of its own: a copy of `a.onnx` to `b.onnx` copies `a.onnx.data` to
     `b.onnx.data`. Only bytes that tensors use are copied, and checksums are those of the copies.
+    Files of EPContext nodes count as data files, and are copied as a whole.
     After an error or a crash, files are what they are after one of `save`.
 
     Args:
@@ -86,7 +86,7 @@ def copy_model(
     """
     place = Place(path, new_path, (overwrite, replace_read_only, sync, progress))
     with load(path, **options) as model:
-        files = data_files(model)
+        files = _core.file_paths(model._open())
         copies = place.new_locations(files, place.neighbours(files))
         place.check_free(copies.values())
         report = place.save(model, copies)
@@ -144,13 +144,13 @@ class Place:
     def new_locations(
         self, files: Mapping[str, str | None], others: _core.Neighbours
     ) -> dict[str, str]:
-        """Return the new location of each data file. Spellings of one location get the same one.
+        """Return the new location of each file. Spellings of one location get the same one.
 
         A file that stays for others needs a name of its own. If it is not named after the model,
         it gets the stem of the model as a prefix.
 
         Args:
-            files: see `data_files`.
+            files: see `_core.file_paths`.
             others: the models beside the old one.
         """
         keys: dict[str, tuple[str, object]] = {}
@@ -230,15 +230,3 @@ class Place:
         has_checksums = any(entry.key == "checksum" for entry in entries)
         encoded = {os.fsencode(old): os.fsencode(new) for old, new in copies.items()}
         return save_with_copies(model, self.path, encoded, has_checksums, *self._how)
-
-
-def data_files(model: Model) -> dict[str, str | None]:
-    """Return the path of each data file by its location; None if no local file can be opened."""
-    files: dict[str, str | None] = {}
-    for _, tensor in model.tensors():
-        with suppress(OnnxMapError, OSError):  # reading the tensor raises the error
-            place = tensor.external
-            if place is not None and files.setdefault(place.location, None) is None:
-                path = tensor.file
-                files[place.location] = path if path and os.path.isfile(path) else None
-    return files

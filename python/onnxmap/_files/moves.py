@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._files.copies import Place, data_files
+from onnxmap._files.copies import Place
 from onnxmap._files.load import load
 from onnxmap._write.options import SaveReport
 from onnxmap.errors import SaveError, UnsafePathError
@@ -106,7 +106,7 @@ class _Move:
         self._moves: dict[str, str] = {}
         self._copies: dict[str, str] = {}
         self._stays: dict[str, str] = {}
-        files = data_files(model)
+        files = _core.file_paths(model._open())
         self._paths = {each: path for each, path in files.items() if path is not None}
         others = place.neighbours(files)
         if (user := others.user_of(old)) is not None:
@@ -183,11 +183,8 @@ class _Move:
         undo.callback(folders.remove)
         for file in data_files:
             folders.make(*file)
-        for _, tensor in self._model.tensors() if self._moves else ():
-            for entry in tensor.proto.external_data:
-                new = self._moves.get(entry.value, entry.value)
-                if entry.key == "location" and entry.value != new:  # the same would be an edit
-                    entry.value = new
+        names = {os.fsencode(at): os.fsencode(to) for at, to in self._moves.items()}
+        _core.rename_locations(self._model._open(), names)
         return self._place.save(self._model, self._copies)
 
     def _at(self, location: str) -> File:

@@ -38,7 +38,7 @@ def locations_in_text(name: bytes) -> list[bytes] | None:
     found = bytes_of_text_file(name)
     if found is None:
         return None
-    return _core.external_locations(_core.load_buffer(found[0], "ModelProto", Options(), b""))
+    return _core.file_locations(_core.load_buffer(found[0], "ModelProto", Options(), b""))
 
 
 def text_of(data: bytes, form: FileForm) -> bytes:

@@ -30,15 +30,9 @@ if TYPE_CHECKING:
 _DATA = "values"
 
 
-def infer_shapes(
-    document: _core.Document, check_type: bool, strict_mode: bool, data_prop: bool
-) -> None:
-    """See `Model.infer_shapes`."""
-
-    def inferred(model: onnx.ModelProto) -> onnx.ModelProto:
-        return onnx.shape_inference.infer_shapes(model, check_type, strict_mode, data_prop)
-
-    _edit(document, (inferred, None))
+def infer_shapes(document: _core.Document, *mode: bool) -> None:
+    """See `Model.infer_shapes`. `mode`: its arguments."""
+    _edit(document, (lambda model: onnx.shape_inference.infer_shapes(model, *mode), None))
 
 
 def convert_version(document: _core.Document, target_version: int) -> None:

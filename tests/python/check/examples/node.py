@@ -4,6 +4,22 @@ from __future__ import annotations
 
 from check.examples.example import Example
 
+WHERE = "graph.node[1]"
+
+
+def compiled(context: str, embed_mode: int = 0) -> str:
+    """Return a node that an execution provider has compiled."""
+    return f"""\
+opset_import {{ domain: "com.microsoft" version: 1 }}
+graph {{
+  node {{
+    op_type: "EPContext" domain: "com.microsoft" input: "x" output: "z"
+    attribute {{ name: "embed_mode" type: INT i: {embed_mode} }}
+    attribute {{ name: "ep_cache_context" type: STRING s: "{context}" }}
+  }}
+}}"""
+
+
 EXAMPLES = [
     Example(
         "node.op_type",
@@ -110,5 +126,25 @@ EXAMPLES = [
             }
             functions { name: "F" domain: "org.example" overload: "fast" input: "a" output: "a" }
         """,
+    ),
+    Example(
+        "node.ep_context_file",
+        WHERE,
+        broken=compiled("gone.bin"),
+        kept=compiled("context.bin"),
+        files={"context.bin": b"compiled"},
+    ),
+    Example(
+        "node.ep_context_file",
+        WHERE,
+        broken=compiled("../context.bin"),
+        kept=compiled("sub/context.bin"),
+        files={"sub/context.bin": b"compiled"},
+    ),
+    Example(
+        "node.ep_context_file",
+        WHERE,
+        broken=compiled("/context.bin"),
+        kept=compiled("/context.bin", embed_mode=1),
     ),
 ]

@@ -1,0 +1,27 @@
+// The files that a model names: those of external data, and those of EPContext nodes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/document.hpp"
+
+namespace onnxmap::save {
+
+/// The locations of the files, as the model has them. Opens no file.
+[[nodiscard]] std::set<std::string> file_locations(const model::Document& document);
+
+/// Each location in the order of the model, and the path of the file; empty if that is no local
+/// file. Opens no file.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> file_paths(
+    const model::Document& document);
+
+/// Edits the model: replaces locations by new ones.
+void rename_locations(const model::Document& document,
+                      const std::map<std::string, std::string, std::less<>>& names);
+
+}  // namespace onnxmap::save
