@@ -1,5 +1,7 @@
 #include "bindings/field_mapping.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,22 +35,35 @@ void warn_of_repeated(const FieldMapping& self, std::optional<std::string_view> 
     self.warned_at = now;
 }
 
+// The positions of all entries of a name, in either spelling, ascending.
+std::vector<std::uint64_t> positions_of(const FieldMapping& self, const model::FieldIndex& fields,
+                                        std::string_view name) {
+    const auto entries = model::named_entries(*self.document, fields, *self.row);
+    std::vector<std::uint64_t> positions = entries.positions(name);
+    if (const auto other = model::other_spelling(*self.row, name)) {
+        std::ranges::copy(entries.positions(*other), std::back_inserter(positions));
+        std::ranges::sort(positions);
+    }
+    return positions;
+}
+
 // Calls work(entry) for each entry of a name, in order.
 template <class Work>
 void for_each_named(const FieldMapping& self, std::string_view name, Work&& work) {
     const onnx::Message message = self.message();
     if (self.document->is_followed(message)) {
         const auto fields = self.document->index(message);
-        const auto list = model::named_entries(*self.document, *fields, *self.row);
-        for (const std::uint64_t each : list.positions(name)) {
+        for (const std::uint64_t each : positions_of(self, *fields, name)) {
             work(message.inner(*self.row, fields->at(*self.row, each)));
         }
         return;
     }
     const wire::FieldRow& names = model::name_of_entries(*self.row);
+    const auto other = model::other_spelling(*self.row, name);
     message.for_each_value(*self.row, [&](const wire::Field& value) {
         onnx::Message entry = message.inner(*self.row, value);
-        if (entry.text(names) == name) work(std::move(entry));
+        const std::string_view spelled = entry.text(names);
+        if (spelled == name || spelled == other) work(std::move(entry));
     });
 }
 
@@ -65,7 +80,9 @@ Found find_entry(const FieldMapping& self, const py::object& key) {
         known = entries_of(self);
     }
     if (known) {
-        const auto position = known->names.find(*name);
+        const auto other = model::other_spelling(*self.row, *name);
+        auto position = known->names.find(*name);
+        if (!position && other) position = known->names.find(*other);
         return position ? Found{known->counting[*position]} : Found{};
     }
     Found found;
@@ -82,10 +99,8 @@ Found find_entry(const FieldMapping& self, const py::object& key) {
 std::vector<std::uint64_t> positions_in(const FieldMapping& self, const py::object& name) {
     const auto text = name_in_file(name);
     if (!text) return {};
-    return below_guard(self, [&] {
-        const auto fields = self.document->index(self.message());
-        return model::named_entries(*self.document, *fields, *self.row).positions(*text);
-    });
+    return below_guard(
+        self, [&] { return positions_of(self, *self.document->index(self.message()), *text); });
 }
 
 std::vector<Handle> handles_at(const FieldMapping& self, std::span<const std::uint64_t> positions) {
@@ -104,6 +119,10 @@ std::vector<Handle> handles_at(const FieldMapping& self, std::span<const std::ui
 // A new entry. `before`: the attribute whose value changes, or null.
 Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value,
                  const Handle* before = nullptr) {
+    if (value.is_none()) {
+        throw py::type_error("the value of " + to_printable(py::repr(name)) +
+                             " cannot be None; `del` removes an entry");
+    }
     const wire::FieldRow* const field = model::value_of_entries(*self.row);
     if (field == nullptr) {
         const auto type_of = [&] { return model::Attribute(before->message()).type(); };
@@ -140,6 +159,24 @@ std::optional<Handle> find_last(const FieldMapping& self, const py::str& name) {
     return handles_at(self, std::span(positions).last(1)).front();
 }
 
+// The entries that a field is set to.
+py::dict given_entries(const wire::FieldRow& row, const py::object& items) {
+    try {
+        return new_dict(items);
+    } catch (py::error_already_set& error) {
+        if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+        const auto kind = model::entry_kind(row);
+        const char* const example = kind == model::EntryKind::operator_set ? "{'': 21}"
+                                    : kind == model::EntryKind::attribute  ? "{'axis': 1}"
+                                                                           : "{'key': 'value'}";
+        const std::string text = std::string(row.name) + ": expected a mapping, such as " +
+                                 example + ", not " +
+                                 (items.is_none() ? "None; {} removes all" : type_name(items));
+        py::raise_from(error, PyExc_TypeError, text.c_str());
+        throw py::error_already_set();
+    }
+}
+
 py::str checked_name(const py::handle& key) {
     if (!py::isinstance<py::str>(key)) {
         throw py::type_error("a key is a str, not " + type_name(key));
@@ -174,7 +211,13 @@ py::dict new_dict(const py::object& items) {
 void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items) {
     const FieldMapping self(message, row);
     std::vector<Handle> entries;
-    for (const auto& [key, value] : new_dict(items)) {
+    const py::dict given = given_entries(row, items);
+    if (const auto other = model::other_spelling(row, "")) {
+        if (given.contains("") && given.contains(to_str(*other))) {
+            throw py::value_error("'' and 'ai.onnx' are one domain: give it one version");
+        }
+    }
+    for (const auto& [key, value] : given) {
         entries.push_back(
             new_entry(self, checked_name(key), py::reinterpret_borrow<py::object>(value)));
     }
@@ -189,7 +232,10 @@ std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self
         message.for_each_value(*self.row, [&](const wire::Field& value) {
             onnx::Message entry = message.inner(*self.row, value);
             const std::string_view name = entry.text(names);
-            const auto [position, is_new] = made->names.add(name);
+            const auto other = model::other_spelling(*self.row, name);
+            const auto known = other ? made->names.find(*other) : std::nullopt;
+            const auto [position, is_new] =
+                known ? model::NameTable::Added{*known, false} : made->names.add(name);
             if (is_new) {
                 made->counting.push_back(std::move(entry));
                 return;
@@ -228,7 +274,8 @@ bool has_name(const FieldMapping& self, const py::object& name) {
 
 std::uint64_t count_names(const FieldMapping& self) {
     const onnx::Message message = self.message();
-    if (!self.document->is_followed(message)) return entries_of(self)->names.size();
+    const bool are_spelled = model::other_spelling(*self.row, "").has_value();
+    if (are_spelled || !self.document->is_followed(message)) return entries_of(self)->names.size();
     const auto fields = self.document->index(message);
     return model::named_entries(*self.document, *fields, *self.row).names();
 }

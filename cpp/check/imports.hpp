@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/name_table.hpp"
+#include "onnx/operators.hpp"
 
 namespace onnxmap::check {
 
@@ -27,10 +28,7 @@ class Imports {
     std::optional<std::int64_t> standard_;  // of the default domain
 };
 
-/// "ai.onnx" is the default domain.
-[[nodiscard]] inline std::string_view plain_domain(std::string_view domain) noexcept {
-    return domain == "ai.onnx" ? std::string_view{} : domain;
-}
+using onnx::plain_domain;
 
 /// Whether a name has the reverse DNS form, such as org.example.team.
 [[nodiscard]] bool is_reverse_dns(std::string_view domain) noexcept;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "model/equality.hpp"
+#include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::compare {
@@ -50,10 +51,8 @@ bool is_domain(const wire::FieldRow& row) noexcept {
            &row == &field<"OperatorSetIdProto.domain">;
 }
 
-// Absent, empty and `ai.onnx` mean the same (IR.md, "Operator Sets").
 std::string_view domain_of(const Message& message, const wire::FieldRow& row) {
-    const std::string_view domain = message.text(row);
-    return domain == "ai.onnx" ? std::string_view() : domain;
+    return onnx::plain_domain(message.text(row));
 }
 
 std::vector<wire::Field> unknown_fields(const Message& message) {

@@ -1,6 +1,7 @@
 #include "model/entry_rules.hpp"
 
 #include "model/name_table.hpp"
+#include "onnx/operators.hpp"
 
 namespace onnxmap::model {
 
@@ -34,6 +35,13 @@ bool counts_after(const onnx::Message& entry, const onnx::Message& before) {
            entry.int64(version) > before.int64(version);
 }
 
+std::optional<std::string_view> other_spelling(const wire::FieldRow& row,
+                                               std::string_view name) noexcept {
+    const bool is_spelled = entry_kind(row) == EntryKind::operator_set;
+    if (!is_spelled || !onnx::plain_domain(name).empty()) return std::nullopt;
+    return name.empty() ? onnx::kStandardDomain : std::string_view{};
+}
+
 NamedList named_entries(const Document& document, const FieldIndex& fields,
                         const wire::FieldRow& row) {
     return {document, fields, row, name_of_entries(row)};
@@ -44,13 +52,16 @@ std::vector<std::string_view> state_variables(const Document& document,
     NameTable known;
     std::vector<std::string_view> names;
     const wire::FieldRow& trainings = field<"ModelProto.training_info">;
-    const wire::FieldRow& bindings = field<"TrainingInfoProto.update_binding">;
-    document.index(model)->for_each(trainings, [&](const wire::Field& training) {
-        model.inner(trainings, training).for_each_value(bindings, [&](const wire::Field& entry) {
-            const auto name =
-                model.inner(bindings, entry).text(field<"StringStringEntryProto.key">);
-            if (known.add(name).is_new) names.push_back(name);
-        });
+    document.index(model)->for_each(trainings, [&](const wire::Field& element) {
+        const onnx::Message training = model.inner(trainings, element);
+        for (const wire::FieldRow* bindings : {&field<"TrainingInfoProto.initialization_binding">,
+                                               &field<"TrainingInfoProto.update_binding">}) {
+            training.for_each_value(*bindings, [&](const wire::Field& entry) {
+                const auto name =
+                    training.inner(*bindings, entry).text(field<"StringStringEntryProto.key">);
+                if (known.add(name).is_new) names.push_back(name);
+            });
+        }
     });
     return names;
 }

@@ -26,12 +26,16 @@ enum class EntryKind : std::uint8_t { attribute, operator_set, string };
 /// operator sets the highest version. Source: onnx.proto, ModelProto.opset_import.
 [[nodiscard]] bool counts_after(const onnx::Message& entry, const onnx::Message& before);
 
+/// The other name of what the entries of a name are about: "" and "ai.onnx" are one domain.
+[[nodiscard]] std::optional<std::string_view> other_spelling(const wire::FieldRow& row,
+                                                             std::string_view name) noexcept;
+
 /// The entries of a field of the message that `fields` indexes, by name.
 [[nodiscard]] NamedList named_entries(const Document& document, const FieldIndex& fields,
                                       const wire::FieldRow& row);
 
-/// The initializers that a training step changes: the keys of each `update_binding` of a
-/// ModelProto, each once. Source: onnx.proto, TrainingInfoProto.update_binding.
+/// The initializers that training changes: the keys of each `initialization_binding` and
+/// `update_binding` of a ModelProto, each once. Source: onnx.proto, TrainingInfoProto.
 [[nodiscard]] std::vector<std::string_view> state_variables(const Document& document,
                                                             const onnx::Message& model);
 

@@ -11,6 +11,7 @@
 #include "model/node.hpp"
 #include "model/structure_pages.hpp"
 #include "onnx/data_type.hpp"
+#include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -63,10 +64,7 @@ constexpr std::array kOperators = {
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Operator::name));
 
-bool is_standard(const Node& node) {
-    const std::string_view domain = node.domain();
-    return domain.empty() || domain == "ai.onnx";
-}
+bool is_standard(const Node& node) { return onnx::plain_domain(node.domain()).empty(); }
 
 unsigned inputs_that_decide(const Node& node) {
     const std::string_view name = node.op_type();

@@ -130,6 +130,14 @@ class Operator {
     const Row* row_;
 };
 
+inline constexpr std::string_view kStandardDomain = "ai.onnx";
+
+/// The name of a domain, of which the default one has two: "" and "ai.onnx".
+/// Source: IR.md, "Operator Sets".
+[[nodiscard]] constexpr std::string_view plain_domain(std::string_view domain) noexcept {
+    return domain == kStandardDomain ? std::string_view{} : domain;
+}
+
 struct OperatorDomain {
     std::string_view name;  // "" is ai.onnx
     std::int64_t newest;    // the newest version that the table has

@@ -29,14 +29,14 @@ TEST_CASE("entry_rules: all entries of a name are found, whatever field names th
     CHECK(positions(loaded.document->root(), opsets, "") == Numbers{0});
 }
 
-TEST_CASE("entry_rules: the state variables are the keys of all update bindings, each once") {
+TEST_CASE("entry_rules: the state variables are the keys of all bindings, each once") {
     const auto training = [](const Bytes& fields) { return blob(20, fields); };
     const auto binding = [](std::string_view key) { return blob(4, string_entry(key, "new")); };
     const auto document = LoadedModel::whole(
         join(training(join(binding("w"), blob(3, string_entry("only set", "x")), binding("b"))),
              training(join(binding("w"), binding("m")))));
     CHECK(model::state_variables(*document, document->root()) ==
-          std::vector<std::string_view>{"w", "b", "m"});
+          std::vector<std::string_view>{"only set", "w", "b", "m"});
     const auto untrained = LoadedModel::whole(tiny_model());
     CHECK(model::state_variables(*untrained, untrained->root()).empty());
 }
@@ -52,6 +52,14 @@ TEST_CASE("entry_rules: the repeated fields that are mappings") {
     CHECK_FALSE(model::entry_kind(onnx::field<"GraphProto.name">));
     CHECK_FALSE(model::entry_kind(onnx::field<"FunctionProto.attribute">));
     CHECK(model::value_of_entries(onnx::field<"NodeProto.attribute">) == nullptr);
+}
+
+TEST_CASE("entry_rules: the default domain has two spellings") {
+    const auto& opsets = onnx::field<"FunctionProto.opset_import">;
+    CHECK(model::other_spelling(opsets, "") == "ai.onnx");
+    CHECK(model::other_spelling(opsets, "ai.onnx") == "");
+    CHECK_FALSE(model::other_spelling(opsets, "ai.onnx.ml"));
+    CHECK_FALSE(model::other_spelling(onnx::field<"GraphProto.metadata_props">, ""));
 }
 
 TEST_CASE("entry_rules: of one name the last counts, of operator sets the highest version") {

@@ -323,3 +323,36 @@ def test_the_conversion_of_a_version_may_edit_the_model() -> None:
     model = repeated()
     model.opset_imports["d"] = Version(model)  # type: ignore[assignment]
     assert entries(saved(model), "opset_imports") == [("", 6), ("", 7), ("d", 17), ("", 5)]
+
+
+@pytest.mark.parametrize("spelled", ["", "ai.onnx"])
+@pytest.mark.parametrize("asked", ["", "ai.onnx"])
+@pytest.mark.parametrize("is_function", [False, True])
+def test_both_spellings_of_the_default_domain_find_one_entry(
+    spelled: str, asked: str, is_function: bool
+) -> None:
+    source = helper.make_model(
+        helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid(spelled, 17)]
+    )
+    source.functions.add(name="F").opset_import.add(domain=spelled, version=17)
+    model = onnxmap.loads(source.SerializeToString())
+    owner = model.functions[0] if is_function else model
+    imports = owner.opset_imports
+    for _ in range(20):  # more look-ups than are answered by a walk
+        assert asked in imports
+        assert imports[asked] == imports.get(asked) == 17
+    imports[asked] = 21
+    assert [(one.domain, one.version) for one in owner.proto.opset_import] == [(spelled, 21)]
+    assert imports.setdefault(asked, 3) == 21
+    assert dict(imports) == {spelled: 21}
+    owner.proto.opset_import.add(domain="" if spelled else "ai.onnx", version=22)
+    assert (len(imports), imports[asked], list(imports)) == (1, 22, [spelled])
+    imports |= {asked: 23}
+    assert [one.version for one in owner.proto.opset_import] == [23, 23]
+    del imports[asked]
+    assert not len(owner.proto.opset_import)
+    assert "" not in imports
+    with pytest.raises(ValueError, match="one domain"):
+        owner.opset_imports = {"": 1, "ai.onnx": 2}
+    owner.opset_imports = {asked: 24}
+    assert list(imports.items()) == [(asked, 24)]
