@@ -1,5 +1,6 @@
 #include "bindings/value_types.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -47,8 +48,16 @@ std::optional<Kind> kind_of(const py::handle& object) {
 
 // The number of an element type that is given as number, name or NumPy type.
 py::object element_number(const py::object& given) {
-    const py::object number = PyLong_Check(given.ptr()) ? given : enum_class("DataType")(given);
-    return exact_int(number);
+    if (PyLong_Check(given.ptr())) return exact_int(given);
+    try {
+        return exact_int(enum_class("DataType")(given));
+    } catch (py::error_already_set& error) {
+        if (!error.matches(PyExc_ValueError)) throw;
+        const std::string text = to_printable(py::str(error.value())) +
+                                 "; use a DataType, such as DataType.FLOAT, or a NumPy type";
+        py::raise_from(error, PyExc_ValueError, text.c_str());
+        throw py::error_already_set();
+    }
 }
 
 // The type inside another one. `depth` levels are around it.
@@ -67,23 +76,58 @@ py::dict dimension_fields(const py::handle& size) {
     return py::dict(py::arg("dim_value") = size);
 }
 
-py::dict shape_fields(const py::object& shape) {
-    if (py::isinstance<py::str>(shape) || py::isinstance<py::bytes>(shape)) {
-        throw py::type_error("a shape is a sequence of dimensions, not " + type_name(shape));
+// The fields of each dimension.
+py::list dims_of(const py::object& shape) {
+    const bool is_text = py::isinstance<py::str>(shape) || py::isinstance<py::bytes>(shape);
+    if (is_text || !py::isinstance<py::iterable>(shape)) {
+        throw py::type_error("a shape is a sequence of dimensions, such as (1, 'n'), not " +
+                             type_name(shape));
     }
-    py::list dims;
-    for (const py::handle size : shape) dims.append(dimension_fields(size));
-    return py::dict(py::arg("dim") = dims);
+    return list_of(shape, dimension_fields);
 }
 
-py::dict tensor_fields(const py::object& element_type, const py::object& shape) {
+void denote(const py::list& dims, const py::tuple& denotations) {
+    for (std::size_t i = 0; i < denotations.size(); ++i) {
+        if (is_true(denotations[i])) dims[i]["denotation"] = denotations[i];
+    }
+}
+
+py::dict tensor_fields(const py::object& element_type, const py::object& shape,
+                       const py::tuple& denotations) {
     py::dict fields(py::arg("elem_type") = element_number(element_type));
-    if (!shape.is_none()) fields["shape"] = shape_fields(shape);
+    if (shape.is_none()) return fields;
+    const py::list dims = dims_of(shape);
+    if (!denotations.empty() && denotations.size() != dims.size()) {
+        throw py::value_error(std::to_string(denotations.size()) + " denotations for " +
+                              std::to_string(dims.size()) + " dimensions");
+    }
+    denote(dims, denotations);
+    fields["shape"] = py::dict(py::arg("dim") = dims);
     return fields;
+}
+
+// The denotations of the dimensions of a tensor, or an empty tuple if none has one.
+py::tuple denotations_of(const model::ValueType& type) {
+    const bool has_any = type.shape && std::ranges::any_of(*type.shape, [](const auto& dim) {
+                             return !dim.denotation.empty();
+                         });
+    if (!has_any) return py::tuple();
+    return list_of(*type.shape, [](const auto& dim) { return to_str(dim.denotation); });
+}
+
+// What a field of a message is set to if a type has its default: None leaves the field out.
+py::object denotation_of(const py::tuple& type) {
+    if (!py::hasattr(type, "denotation")) return py::none();
+    const py::object denotation = type.attr("denotation");
+    return is_true(denotation) ? denotation : py::none();
 }
 
 py::dict type_fields(Kind kind, const py::tuple& type, std::uint32_t depth) {
     const auto part = [&](std::size_t i) { return py::object(type[i]); };
+    const auto shape_and_meaning = [&] {
+        const py::object given = py::getattr(type, "shape_denotation", py::tuple());
+        return tensor_fields(part(0), part(1), given);
+    };
     const auto inner = [&](std::size_t i) { return ProtoView{inner_message(part(i), depth + 1)}; };
     const auto text = [&](std::size_t i) {  // None would leave the field out
         if (!py::isinstance<py::str>(part(i))) {
@@ -92,10 +136,9 @@ py::dict type_fields(Kind kind, const py::tuple& type, std::uint32_t depth) {
         return part(i);
     };
     switch (kind) {
-        case Kind::tensor:
-            return py::dict(py::arg("tensor_type") = tensor_fields(part(0), part(1)));
+        case Kind::tensor: return py::dict(py::arg("tensor_type") = shape_and_meaning());
         case Kind::sparse_tensor:
-            return py::dict(py::arg("sparse_tensor_type") = tensor_fields(part(0), part(1)));
+            return py::dict(py::arg("sparse_tensor_type") = shape_and_meaning());
         case Kind::sequence:
             return py::dict(py::arg("sequence_type") = py::dict(py::arg("elem_type") = inner(0)));
         case Kind::optional:
@@ -114,6 +157,7 @@ Handle message_of(Kind kind, const py::tuple& type, std::uint32_t depth) {
     if (depth > kMostLevels) fail_edited_too_deep();
     Handle made = new_message(*onnx::find_message("TypeProto"));
     set_fields(made, type_fields(kind, type, depth));
+    set_fields(made, py::dict(py::arg("denotation") = denotation_of(type)));
     return made;
 }
 
@@ -165,8 +209,14 @@ void set_shape(const ValueInfo& info, const py::object& shape) {
     const ProtoView& view = checked_value<ProtoView>(tensor);
     const auto& row = row_named(view, "shape");
     if (shape.is_none()) return set_property(view, row, shape);
+    // What the dimensions mean stays if there are as many as before.
+    const auto before =
+        below_guard(info, [&] { return model::type_of_value(*info.document, info.message()); });
+    const py::tuple denotations = before ? denotations_of(*before) : py::tuple();
+    const py::list dims = dims_of(shape);
+    if (dims.size() == denotations.size()) denote(dims, denotations);
     const Handle made = new_message(*onnx::find_message("TensorShapeProto"));
-    set_fields(made, shape_fields(shape));
+    set_fields(made, py::dict(py::arg("dim") = dims));
     set_property(view, row, py::cast(ProtoView{made}));
 }
 
@@ -179,15 +229,17 @@ py::tuple dimensions(const std::vector<model::Dimension>& shape) {
 py::object type_object(const model::ValueType& type) {
     const auto elem_type = [&] { return data_type_or_int(type.elem_type.value_or(0)); };
     const py::object cls = class_of(type.kind);
+    const py::str denotation = to_str(type.denotation);
     switch (type.kind) {
         case Kind::tensor:
-        case Kind::sparse_tensor: return cls(elem_type(), shape_of(type));
+        case Kind::sparse_tensor:
+            return cls(elem_type(), shape_of(type), denotations_of(type), denotation);
         case Kind::sequence:
-        case Kind::optional: return cls(inner_type(type));
-        case Kind::map: return cls(elem_type(), inner_type(type));
+        case Kind::optional: return cls(inner_type(type), denotation);
+        case Kind::map: return cls(elem_type(), inner_type(type), denotation);
         case Kind::opaque: break;
     }
-    return cls(to_str(type.domain), to_str(type.name));
+    return cls(to_str(type.domain), to_str(type.name), denotation);
 }
 
 }  // namespace onnxmap::bindings

@@ -22,6 +22,7 @@ std::vector<Dimension> dimensions(const onnx::Message& shape) {
         } else {
             made.param = dim.text(field<"TensorShapeProto.Dimension.dim_param">);
         }
+        made.denotation = dim.text(field<"TensorShapeProto.Dimension.denotation">);
     });
     return dims;
 }
@@ -47,16 +48,8 @@ ValueType outer_type(Kind kind, const onnx::Message& outer, const wire::FieldRow
     return type;
 }
 
-}  // namespace
-
-std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max_depth) {
-    const wire::FieldRow* which = type.which("value");
-    if (which == nullptr) return std::nullopt;
-    if (max_depth == 0) onnx::fail_too_deep(type);
-    const auto found = type.child(*which);
-    if (!found) fail_changed();
-    const onnx::Message& value = *found;
-    const std::uint32_t depth = max_depth - 1;
+// The type in a member of the oneof of a TypeProto.
+ValueType type_in(const onnx::Message& value, const wire::FieldRow* which, std::uint32_t depth) {
     if (which == &field<"TypeProto.tensor_type">) return tensor_type(Kind::tensor, value);
     if (which == &field<"TypeProto.sparse_tensor_type">) {
         return tensor_type(Kind::sparse_tensor, value);
@@ -78,6 +71,19 @@ std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max
     opaque.domain = value.text(field<"TypeProto.Opaque.domain">);
     opaque.name = value.text(field<"TypeProto.Opaque.name">);
     return opaque;
+}
+
+}  // namespace
+
+std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max_depth) {
+    const wire::FieldRow* which = type.which("value");
+    if (which == nullptr) return std::nullopt;
+    if (max_depth == 0) onnx::fail_too_deep(type);
+    const auto found = type.child(*which);
+    if (!found) fail_changed();
+    ValueType made = type_in(*found, which, max_depth - 1);
+    made.denotation = type.text(field<"TypeProto.denotation">);
+    return made;
 }
 
 std::optional<ValueType> type_of_value(const Document& document, const onnx::Message& value_info) {

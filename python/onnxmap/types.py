@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxmap._base.enums import DataType
 from onnxmap._base.schema import is_repeated, message_rows
@@ -35,32 +35,49 @@ class Use(NamedTuple):
     """One place where a value is used.
 
     Attributes:
-        user: the Node that has the value as an input, or the Graph that has it as an output.
+        user: the Node that has the value as an input, or the Graph or Function that has it as an
+            output.
         position: the position in `user.inputs` or `user.outputs`.
     """
 
-    user: _core.Node | _core.Graph
+    user: _core.Node | _core.Graph | _core.Function
     position: int
 
 
+def _repr(self: Any) -> str:
+    """The type without the fields that have their defaults."""
+    fields, usual = self._asdict(), self._field_defaults
+    shown = [f"{name}={value!r}" for name, value in fields.items() if value != usual.get(name, ...)]
+    return f"{type(self).__name__}({', '.join(shown)})"
+
+
 class TensorType(NamedTuple):
-    """A dense tensor. `shape` is None if the rank is unknown."""
+    """A dense tensor. `shape` is None if the rank is unknown.
+
+    `denotation` says what the tensor means, like "IMAGE". `shape_denotation` says that of each
+    dimension, like "DATA_BATCH"; it is empty if no dimension has one.
+    """
 
     dtype: DataType | int
     shape: Shape | None
+    shape_denotation: tuple[str, ...] = ()
+    denotation: str = ""
 
 
 class SparseTensorType(NamedTuple):
-    """A sparse tensor. `shape` is None if the rank is unknown."""
+    """A sparse tensor, with the fields of a TensorType."""
 
     dtype: DataType | int
     shape: Shape | None
+    shape_denotation: tuple[str, ...] = ()
+    denotation: str = ""
 
 
 class SequenceType(NamedTuple):
     """A sequence of values of one type."""
 
     elem_type: object
+    denotation: str = ""
 
 
 class MapType(NamedTuple):
@@ -68,12 +85,14 @@ class MapType(NamedTuple):
 
     key_type: DataType | int
     value_type: object
+    denotation: str = ""
 
 
 class OptionalType(NamedTuple):
     """A value or nothing."""
 
     elem_type: object
+    denotation: str = ""
 
 
 class OpaqueType(NamedTuple):
@@ -81,10 +100,13 @@ class OpaqueType(NamedTuple):
 
     domain: str
     name: str
+    denotation: str = ""
 
 
 # In the order in which the core numbers the kinds of types.
 VALUE_TYPES = (TensorType, SparseTensorType, SequenceType, MapType, OptionalType, OpaqueType)
+for _each in VALUE_TYPES:
+    _each.__repr__ = _repr  # type: ignore[method-assign]
 
 
 class FieldType(NamedTuple):

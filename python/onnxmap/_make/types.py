@@ -58,21 +58,8 @@ def make_sparse_tensor_type_proto(
     return _tensor_type(SparseTensorType, elem_type, shape, shape_denotation)
 
 
-def _tensor_type(
-    cls: type[TensorType | SparseTensorType],
-    elem_type: ElementType,
-    shape: ShapeArgument | None,
-    denotation: Sequence[str] | None,
-) -> Message:
-    dims = None if shape is None else tuple(shape)
-    if dims is not None and denotation and len(denotation) != len(dims):
-        raise ValueError(f"{len(denotation)} denotations for {len(dims)} dimensions")
-    made: Message = _core.type_message(cls(elem_type, dims))
-    if dims is not None and denotation:
-        tensor = made.tensor_type if cls is TensorType else made.sparse_tensor_type
-        for dim, meaning in zip(tensor.shape.dim, denotation, strict=True):
-            dim.denotation = meaning
-    return made
+def _tensor_type(cls: Any, elem_type: Any, shape: Any, denotation: Any) -> Message:
+    return _core.type_message(cls(elem_type, shape, denotation or ()))
 
 
 def make_sequence_type_proto(inner_type_proto: Any) -> Message:

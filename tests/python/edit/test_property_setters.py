@@ -18,7 +18,14 @@ from support.oracles.canonical import message_class
 
 import onnxmap
 from onnxmap import DataType
-from onnxmap.types import MapType, SequenceType, TensorType
+from onnxmap.types import (
+    MapType,
+    OpaqueType,
+    OptionalType,
+    SequenceType,
+    SparseTensorType,
+    TensorType,
+)
 
 KINDS = tuple(everything(rich()))
 
@@ -216,9 +223,9 @@ def test_what_is_no_list() -> None:
     model = rich()
     node = model.graph.nodes[1]
     for value, said in (
-        ("x", "input: expected a list, not a single text"),
-        (b"x", "input: expected a list, not a single text"),
-        (None, "input: expected an iterable, not NoneType"),
+        ("x", "input: expected a list, not a single str"),
+        (b"x", "input: expected a list, not a single bytes"),
+        (None, "input: expected an iterable, not None"),
     ):
         with pytest.raises(TypeError, match=said):
             node.inputs = value
@@ -339,3 +346,64 @@ def test_shapes_and_element_types_of_values() -> None:
         ):
             change()
     assert saved(model).graph.input[0].type.HasField("sequence_type")
+
+
+IMAGE = TensorType(DataType.FLOAT, ("N", 3, None), ("DATA_BATCH", "", "DATA_FEATURE"), "IMAGE")
+
+
+def denoted() -> onnxmap.Model:
+    model = onnxmap.loads(helper.make_model(helper.make_graph([], "g", [], [])).SerializeToString())
+    types = (
+        IMAGE, SequenceType(IMAGE, "BATCH"), MapType(DataType.INT64, IMAGE, "TABLE"),
+        OptionalType(IMAGE, "MAYBE"), OpaqueType("d", "n", "THING"),
+        SparseTensorType(DataType.INT8, (1,), ("X",), "SPARSE"),
+    )  # fmt: skip
+    model.functions.append(onnxmap.new("FunctionProto", name="F"))
+    graph = model.graph
+    for values in (graph.inputs, graph.outputs, graph.value_infos, model.functions[0].value_infos):
+        values.extend(onnxmap.make_value_info(f"v{i}", kind) for i, kind in enumerate(types))
+        assert tuple(value.type for value in values) == types
+    return model
+
+
+def test_a_type_has_the_denotations_of_the_message() -> None:
+    kind = denoted().graph.inputs[0].proto.type
+    assert kind.denotation == "IMAGE"
+    assert [dim.denotation for dim in kind.tensor_type.shape.dim] == list(IMAGE.shape_denotation)
+    assert not kind.tensor_type.shape.dim[1].HasField("denotation")
+
+
+@pytest.mark.parametrize("name", ["type", "shape", "dtype"])
+def test_what_a_value_has_can_be_assigned_with_its_denotations(name: str) -> None:
+    model = denoted()
+    before = onnxmap.dumps(model)
+    graph = model.graph
+    for values in (graph.inputs, graph.outputs, graph.value_infos, model.functions[0].value_infos):
+        for value in values if name == "type" else (values[0], values[5]):
+            setattr(value, name, getattr(value, name))
+    assert model.edited
+    expected = message_class("ModelProto").FromString(before)
+    assert message_class("ModelProto").FromString(onnxmap.dumps(model)) == expected
+
+
+def test_denotations_go_with_types_and_stay_with_shapes_of_the_same_rank() -> None:
+    first, second = denoted().graph.inputs[0], denoted().graph.outputs[1]
+    second.type = first.type
+    assert second.type == IMAGE
+    second.shape = (8, 3, 224)
+    assert second.type == IMAGE._replace(shape=(8, 3, 224))
+    second.type = second.type._replace(denotation="AUDIO")
+    assert second.proto.type.denotation == "AUDIO"
+    second.shape = (8, 3)
+    assert second.type == TensorType(DataType.FLOAT, (8, 3), denotation="AUDIO")
+    with pytest.raises(ValueError, match="1 denotations for 2 dimensions"):
+        second.type = TensorType(DataType.FLOAT, (8, 3), ("DATA_BATCH",))
+    second.type = ("FLOAT", (8, 3))
+    assert second.type == TensorType(DataType.FLOAT, (8, 3))
+
+
+def test_a_type_is_shown_without_what_it_lacks() -> None:
+    assert repr(TensorType(DataType.FLOAT, ())) == (
+        "TensorType(dtype=<DataType.FLOAT: 1>, shape=())"
+    )
+    assert repr(SequenceType(None, "BATCH")) == ("SequenceType(elem_type=None, denotation='BATCH')")
