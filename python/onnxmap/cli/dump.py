@@ -1,6 +1,6 @@
 """Print the protobuf text of a model, or of any other message of onnx.proto, or of one field of it.
 
-Without --type, FILE is a model, a tensor or an operator set.
+Without --type, FILE is a model, an operator set, a tensor, a sequence or a map.
 """
 
 from __future__ import annotations

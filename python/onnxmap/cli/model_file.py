@@ -21,6 +21,8 @@ Opened = TypeVar("Opened")
 
 # Source: onnx-operators.proto, OperatorSetProto.magic.
 _MAGIC = "ONNXOPSET"
+# The field that messages of these types have, in the order in which they are tried.
+_MARKS = {"TensorProto": "data_type", "SequenceProto": "elem_type", "MapProto": "key_type"}
 
 
 def add_opening_options(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +63,7 @@ def open_message(
 ) -> onnxmap.ProtoView:
     """Open the message in a file. `-` is standard input.
 
-    It is of the type `message`; if that is None, a model, tensor or operator set.
+    It is of the type `message`; if that is None, a model, operator set, tensor, sequence or map.
 
     Raises:
         ParseError: it is none of them; the error is that of a model.
@@ -71,7 +73,7 @@ def open_message(
         named = _message(file, standard_input(file), arguments, message)
         _check_type(file, named)
         return named
-    found = _model_or(file, arguments, "OperatorSetProto", "TensorProto")
+    found = _model_or(file, arguments, "OperatorSetProto", *_MARKS)
     return found.proto if isinstance(found, onnxmap.Model) else found
 
 
@@ -130,8 +132,8 @@ def _check_type(file: str, message: onnxmap.ProtoView) -> None:
                     f"{file} is not a {message.message_type}: its field {number} of wire type "
                     f"{wire_type} is not in the {part.message_type} of onnx.proto"
                 )
-    if message.ByteSize() and not _has_mark(message):
-        mark = "magic" if message.message_type == "OperatorSetProto" else "data_type"
+    mark = {"OperatorSetProto": "magic", "TensorProto": "data_type"}.get(message.message_type)
+    if mark and message.ByteSize() and not _has_mark(message):
         raise UsageError(f"{file} is not a {message.message_type}: its {mark} is missing or wrong")
 
 
@@ -147,12 +149,14 @@ def _parts(message: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
 
 
 def _has_mark(message: onnxmap.ProtoView) -> bool:
-    """Whether a tensor has an element type, and an operator set its magic. Others have no mark."""
+    """Whether an operator set has its magic, or another message its mark and no unknown fields.
+
+    A sequence of tensors is read as a tensor with a segment that has unknown fields.
+    """
     if message.message_type == "OperatorSetProto":
         return bool(message.magic == _MAGIC)
-    if message.message_type == "TensorProto":
-        return message.data_type != 0 and len(message.unknown_fields) == 0
-    return True
+    has_mark = getattr(message, _MARKS[message.message_type]) != 0
+    return has_mark and not any(len(part.unknown_fields) for part in _parts(message))
 
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:

@@ -116,7 +116,8 @@ def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
     if not meant[1]:
         raise UsageError("a key has at least one character")
     if not meant[0] and _looks_like_field(key):
-        raise UsageError(f"set cannot set {key}; for metadata of that name, write {_METADATA}{key}")
+        way = "Model.convert_version() does" if "opset" in key.lower() else "edit it in Python"
+        raise UsageError(f"set cannot set {key}; {way}; for metadata, write {_METADATA}{key}")
     if meant in seen:
         raise UsageError(f"{key} is given twice")
     seen.add(meant)
@@ -125,9 +126,8 @@ def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
 
 def _looks_like_field(key: str) -> bool:
     """Whether a key is like the name of a field, or a path into one: `Doc_string`, `graph.name`."""
-    model = onnxmap.loads_proto(b"", "ModelProto")
-    fields = {_plain(field.name) for field in model.DESCRIPTOR.fields}
-    return not key.startswith(_METADATA) and _plain(key.partition(".")[0]) in fields
+    known = ("opset", "opset_version", *onnxmap.types.message_type("ModelProto").fields_by_name)
+    return not key.startswith(_METADATA) and _plain(key.partition(".")[0]) in map(_plain, known)
 
 
 def _plain(name: str) -> str:

@@ -163,7 +163,9 @@ def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:
     yield "model", [(PurePath(facts["path"]).name, bytes_in_words(facts["nbytes"]), opened)]
     yield "producer", _text(f"{facts['producer_name']} {facts['producer_version']}".strip())
     opsets = (f"{name or 'ai.onnx'} {number}" for name, number in facts["opset_imports"].items())
-    yield "versions", _text(" · ".join((f"IR {facts['ir_version']}", *opsets)))
+    own = [f"model {facts['model_version']}"] if facts["model_version"] else []
+    yield "versions", _text(" · ".join((f"IR {facts['ir_version']}", *opsets, *own)))
+    yield "domain", _text(facts["domain"])
     yield "about", _text(facts["doc_string"])
     weights = facts["initializers"]
     nodes, tensors = counted(facts["node_count"], "node"), counted(weights["count"], "initializer")

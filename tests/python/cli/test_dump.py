@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from google.protobuf import json_format, text_format
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from support.models.hard_names import EVIL_NAME, EVIL_SHOWN, save, tensor
 from support.processes.command_line import Run
 
@@ -228,6 +228,29 @@ class TestType:
         assert ran.err.startswith("onnxmap: ")
         assert ran.err.count("\n") == 1
         assert "message.pb" in ran.err
+
+    @pytest.mark.parametrize("title", ["", "s"])
+    def test_sequences_and_maps_are_known_without_a_type(
+        self, run: Run, tmp_path: Path, title: str
+    ) -> None:
+        tensors = [np.arange(2, dtype=np.float32), np.arange(3, dtype=np.float32)]
+        nested = numpy_helper.from_list([tensors, tensors], title)
+        for made in (
+            numpy_helper.from_list(tensors, title),
+            nested,
+            numpy_helper.from_dict(dict(enumerate(tensors)), title),
+        ):
+            path = write_message(tmp_path, made.SerializeToString())
+            ran = run("dump", path, "--full")
+            assert (ran.status, ran.out) == (0, str(made))
+
+    def test_a_tensor_with_a_segment_is_a_tensor(self, run: Run, tmp_path: Path) -> None:
+        made = onnx.TensorProto(
+            name="t", dims=[4], data_type=1, float_data=[1, 2],
+            segment=onnx.TensorProto.Segment(begin=0, end=2),
+        )  # fmt: skip
+        path = write_message(tmp_path, made.SerializeToString())
+        assert run("dump", path).out == str(made)
 
     def test_wrong_wire_types_are_found_inside(self, run: Run, tmp_path: Path) -> None:
         """The dimensions of a shape read as nodes: a string in place of a number, and so on."""

@@ -58,6 +58,19 @@ class TestShow:
             assert told in page
         assert all(line.split("\t")[0].isalpha() for line in page.splitlines())
 
+    def test_domain_and_version_of_the_model(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "named.onnx"
+        made = helper.make_model(helper.make_graph([], "g", [], []), ir_version=10)
+        del made.opset_import[:]
+        onnx.save(made, path)
+        assert "domain" not in (page := run("show", path).out)
+        assert "versions\tIR 10\n" in page
+        made.domain, made.model_version = "org.example", 3
+        onnx.save(made, path)
+        page = run("show", path).out
+        assert "versions\tIR 10 · model 3\n" in page
+        assert "domain\torg.example\n" in page
+
     def test_weights_that_are_no_initializers_are_counted(self, run: Run, hidden: Path) -> None:
         facts = json.loads(run("show", hidden, "--json").out)
         assert facts["initializers"]["count"] == 0
