@@ -137,15 +137,22 @@ _INITIALIZERS = (
 """
 )
 
+_SPARSE_INITIALIZERS = (
+    _BY_NAME.format(name="SparseInitializers", base="MutableMapping", tensor="SparseTensor")
+    + """
+    def __setitem__(self, key: str, tensor: Any) -> None: ...
+    def __delitem__(self, key: str) -> None: ...
+    def setdefault(self, name: str, values: Any = None) -> SparseTensor: ...
+"""
+)
+
 # By the name of the class.
 CONTAINERS = {
     "AttributeMapping": _MAPPING.format(name="AttributeMapping", value="Attribute", given="Any"),
     "OpsetMapping": _MAPPING.format(name="OpsetMapping", value="int", given="int"),
     "StringMapping": _MAPPING.format(name="StringMapping", value="str", given="str"),
     "Initializers": _INITIALIZERS,
-    "SparseInitializers": _BY_NAME.format(
-        name="SparseInitializers", base="Mapping", tensor="SparseTensor"
-    ),
+    "SparseInitializers": _SPARSE_INITIALIZERS,
     "MessageList": _MESSAGE_LIST,
     "MessageIterator": _ITERATOR.format(name="MessageIterator", element="_Message"),
     "UnknownFieldList": _SEQUENCE.format(name="UnknownFieldList", element="UnknownField"),

@@ -33,6 +33,12 @@ HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\
 ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 # The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
+    "Function.consumers": "builtins.list[Node]",
+    "Function.producer": "Node | None",
+    "Function.topological_order": "builtins.list[Node]",
+    "Function.uses": "builtins.list[Use]",
+    "Function.value": "ValueInfo | None",
+    "Tensor.segment": "ProtoView | None",
     "Document.shape_tensors": "builtins.list[bool]",
     "check_rules": "tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]",
     "file_locations": "builtins.list[bytes]",

@@ -1,4 +1,4 @@
-// The values of a graph: who makes them, who uses them, and what type they have.
+// The values of a graph or function: who makes them, who uses them, and what type they have.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace onnxmap::bindings {
 
 namespace {
 
-py::object wrap(const Graph& self, onnx::Message message) {
+py::object wrap(const Handle& self, onnx::Message message) {
     return wrap_message({self.document, std::move(message)});
 }
 
@@ -26,29 +26,32 @@ std::string value_name(const py::object& name) {
     return *std::move(found);
 }
 
-py::object producer(const Graph& self, const py::object& value) {
-    const auto graph = self.graph();
+template <class Body>
+py::object producer(const Body& self, const py::object& value) {
+    const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
-    auto node = graph->producer(value_name(value));
+    auto node = body->producer(value_name(value));
     return node ? wrap(self, *std::move(node)) : py::none();
 }
 
-py::list uses(const Graph& self, const py::object& value) {
-    const auto graph = self.graph();
+template <class Body>
+py::list uses(const Body& self, const py::object& value) {
+    const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
     py::list found;
-    for (model::UserOfValue& use : graph->users(value_name(value))) {
+    for (model::UserOfValue& use : body->users(value_name(value))) {
         found.append(package::use()(wrap(self, std::move(use.message)), use.index));
     }
     return found;
 }
 
-py::list consumers(const Graph& self, const py::object& value) {
-    const auto graph = self.graph();
+template <class Body>
+py::list consumers(const Body& self, const py::object& value) {
+    const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
     py::list found;
     std::optional<onnx::Message> last;
-    for (model::UserOfValue& use : graph->users(value_name(value))) {
+    for (model::UserOfValue& use : body->users(value_name(value))) {
         if (!model::is_node(use.message) || (last && last->is(use.message))) continue;
         last = use.message;
         found.append(wrap(self, std::move(use.message)));
@@ -56,19 +59,21 @@ py::list consumers(const Graph& self, const py::object& value) {
     return found;
 }
 
-py::list topological_order(const Graph& self) {
-    const auto graph = self.graph();
+template <class Body>
+py::list topological_order(const Body& self) {
+    const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
     py::list nodes;
-    for (const std::uint32_t position : graph->uses().topological_order()) {
-        nodes.append(wrap(self, graph->node(position)));
+    for (const std::uint32_t position : body->uses().topological_order()) {
+        nodes.append(wrap(self, body->node(position)));
     }
     return nodes;
 }
 
-py::object value(const Graph& self, const py::object& name) {
-    const auto graph = self.graph();
-    auto found = graph->value(value_name(name));
+template <class Body>
+py::object value(const Body& self, const py::object& name) {
+    const auto body = self.node_values();
+    auto found = body->value(value_name(name));
     return found ? wrap(self, std::move(*found)) : py::none();
 }
 
@@ -81,46 +86,57 @@ py::list inputs(const Graph& self, bool with_default) {
     return found;
 }
 
-}  // namespace
-
-void bind_graph_values(GuardedClass<Graph>& cls) {
-    cls.def("producer", producer, py::arg("value"),
+template <class Body>
+void bind_values(GuardedClass<Body>& cls) {
+    cls.def("producer", producer<Body>, py::arg("value"),
             R"(Return the node whose outputs include `value`, or None.
 
-A value without a producer is an input, an initializer, or not a value of this graph.
+A subgraph sees the values of the graphs around it: if it does not make `value`, the node may be in
+one of them. A value without a producer is an input, an initializer, or not a value that is seen here.
 
 The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
 after an edit they read the nodes that were edited.
 
 Raises:
     ParseError: `model.duplicate_name`: several nodes have an output of this name.)")
-        .def("consumers", consumers, py::arg("value"),
+        .def("consumers", consumers<Body>, py::arg("value"),
              R"(Return the nodes that have `value` among their inputs, in order, each once.
 
 Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.)")
-        .def("uses", uses, py::arg("value"),
+        .def("uses", uses<Body>, py::arg("value"),
              R"(Return the places where `value` is used, in order.
 
-A `Use` is a pair: a Node and a position among its inputs, or a Graph and a position among its
-outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
+A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a position among
+its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
 value of the same name uses its own.)")
         .def(
-            "value", value, py::arg("name"),
+            "value", value<Body>, py::arg("name"),
             R"(Return the ValueInfo of an input, an output or a value between nodes; None without one.
+
+In a subgraph, the value may be one of the graphs around it. The inputs and outputs of functions have
+names only.
 
 Raises:
     ParseError: `model.duplicate_name`: several of them have this name.)")
-        .def("topological_order", topological_order,
+        .def("topological_order", topological_order<Body>,
              R"(Return the nodes in an order in which each follows the nodes whose outputs it uses.
 
 The uses of its subgraphs count as well. Nodes that are already in such an order keep it.
 
 Raises:
     ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes have an
-        output of the same name.)")
-        .def_property_readonly(
-            "required_inputs", [](const Graph& self) { return inputs(self, false); },
-            "The inputs that a caller must give: those without an initializer of their name.")
+        output of the same name.)");
+}
+
+}  // namespace
+
+void bind_function_values(GuardedClass<Function>& cls) { bind_values(cls); }
+
+void bind_graph_values(GuardedClass<Graph>& cls) {
+    bind_values(cls);
+    cls.def_property_readonly(
+           "required_inputs", [](const Graph& self) { return inputs(self, false); },
+           "The inputs that a caller must give: those without an initializer of their name.")
         .def_property_readonly(
             "overridable_inputs", [](const Graph& self) { return inputs(self, true); },
             "The inputs that a caller may give: an initializer of their name is their default.")

@@ -1,4 +1,4 @@
-// Initializers and sparse initializers: tensors of a graph by name.
+// Initializers: tensors of a graph by name.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -12,11 +12,10 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/columns.hpp"
-#include "bindings/display.hpp"
 #include "bindings/editing.hpp"
+#include "bindings/initializer_class.hpp"
 #include "bindings/initializer_names.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/mapping_class.hpp"
 #include "bindings/new_tensors.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
@@ -164,18 +163,6 @@ std::vector<std::uint64_t> places_of(const Initializers& self, const py::object&
     });
 }
 
-py::object first_user(const Initializers& self, const py::object& name) {
-    const auto text = name_in_file(name);
-    if (!text) return py::none();
-    return below_guard(self, [&]() -> py::object {
-        const auto graph = self.graph();
-        if (!graph->initializers().contains(*text)) return py::none();
-        static_cast<void>(self.document->check_for_changes());
-        auto user = graph->first_user(*text);
-        return user ? wrap_message({self.document, *std::move(user)}) : py::none();
-    });
-}
-
 // The element type and the shape of a tensor.
 struct Form {
     explicit Form(const Handle& tensor)
@@ -253,10 +240,7 @@ void put(const Initializers& self, const py::object& name, const Handle& made,
 // Gives the initializer of a name other values, or adds one at the end; see tensor_of(). Arrays are
 // not copied if they are large. Throws TypeError and ValueError for a name that none can have.
 void set_item(const Initializers& self, const py::object& name, const py::object& values) {
-    if (!py::isinstance<py::str>(name)) {
-        throw py::type_error("a name is a str, not " + type_name(name));
-    }
-    if (py::len(name) == 0) throw py::value_error("an initializer needs a name");
+    check_new_name(name);
     const Handle made = tensor_of(values, ArrayMemory::held);
     // The conversion may run any Python code, and so may a warning: only then are the positions
     // those of the tensor.
@@ -270,10 +254,7 @@ void set_item(const Initializers& self, const py::object& name, const py::object
 // Removes the initializer of a name, all its segments. Throws KeyError, and ValueError if its value
 // is used.
 void remove_item(const Initializers& self, const py::object& name) {
-    if (const py::object user = first_user(self, name); !user.is_none()) {
-        throw py::value_error("initializer " + to_printable(py::repr(name)) + " is used by " +
-                              to_printable(package::describe()(user, false)));
-    }
+    check_unused(self, name);
     splice(self, row_named(self, kField), {}, places_of(self, name));
 }
 
@@ -352,45 +333,18 @@ void rename_tensors(const Initializers& self, const py::object& old_name,
     rename_initializers(self, py::dict(python_object<"builtins", "dict">()(old_name)));
 }
 
-template <class Mapping>
-GuardedClass<Mapping> bind_by_name(py::module_& module, const char* name, const char* field,
-                                   const char* doc, std::initializer_list<const char*> derived) {
-    auto cls = bind_mapping_class<Mapping>(module, name, doc, derived);
-    cls.def(
-           "get",
-           [](const Mapping& self, const py::object& key, const py::object& otherwise) {
-               return has_name(self, key) ? item_of(self, key) : otherwise;
-           },
-           py::arg("key"), py::arg("default") = py::none(),
-           R"(Return the tensor of this name, or `default`.
-
-It costs as little as `in`: the error of `[]` suggests names, which takes a millisecond.)")
-        .def(
-            "all",
-            [field](const Mapping& self) {
-                return py::iter(repeated_to_python(self, row_named(self, field), false));
-            },
-            "Return an iterator over every tensor in file order, repeated and unnamed ones "
-            "included.");
-    bind_repr(cls);
-    bind_html(cls);
-    return cls;
-}
-
 }  // namespace
 
 void bind_initializers(py::module_& module) {
-    auto cls = bind_by_name<Initializers>(
-        module, "Initializers", "initializer",
-        R"(The initializers of a graph by name, in file order.
+    auto cls = bind_by_name<Initializers>(module, "Initializers", "initializer",
+                                          R"(The initializers of a graph by name, in file order.
 
 Assigning an array, a Tensor, a TensorProto or a torch tensor replaces the tensor; a new name goes to
 the end. Arrays of 4096 bytes or more are not copied: keep them unchanged until a save.
 
 Keys are unique. If several initializers have the same name, looking it up raises ParseError
 `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them, and
-the unnamed ones.)",
-        {"__eq__", "clear", "items", "keys", "popitem", "update", "values"});
+the unnamed ones.)");
     cls.def("names", names, "Return the name of each initializer of `all()`, in one call.")
         .def("shapes", shapes,
              "Return the stored shape of each initializer of `all()`, in one call.")
@@ -399,15 +353,6 @@ the unnamed ones.)",
         .def("nbytes", nbytes, "Return the stored size of each initializer of `all()`, in bytes.")
         .def("views", unguarded(views), py::arg("names") = py::none(),
              "Return the initializers as read-only arrays by name; see `Model.views`.")
-        .def("setdefault", unguarded(set_default<Initializers>), py::arg("name"),
-             py::arg("values") = py::none(),
-             "Return the initializer of a name; if there is none, add one with these values first.")
-        .def("pop", unguarded([](const Initializers& self, const py::object& name) {
-                 return pop_item(self, name, {});
-             }),
-             py::arg("key"), "Remove an initializer and return its tensor.")
-        .def("pop", unguarded(pop_item<Initializers>), py::arg("key"), py::arg("default"),
-             "If there is no such initializer, return the default.")
         .def("replace", unguarded(replace_values), py::arg("name"), py::arg("values"),
              R"(Give an initializer other values of the same shape, in the type that it has.
 
@@ -441,13 +386,6 @@ Raises:
         .def_property_readonly("_stored_nbytes", total_nbytes,
                                "The stored size of all initializers, in bytes.");
     bind_page_cache(cls);
-    bind_by_name<SparseInitializers>(
-        module, "SparseInitializers", "sparse_initializer",
-        R"(The sparse initializers of a graph by the name of their values, in file order.
-
-Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
-initializer, unnamed ones too.)",
-        {"__eq__", "items", "keys", "values"});
 }
 
 }  // namespace onnxmap::bindings

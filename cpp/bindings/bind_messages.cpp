@@ -118,9 +118,9 @@ Each dimension is an int, a str (`dim_param`) or None (unknown).)");
 }
 
 void bind_function(py::module_& module) {
-    GuardedClass<MessageObject<"Function">> cls(module, "Function",
-                                                "A function that the model defines.");
+    GuardedClass<Function> cls(module, "Function", "A function that the model defines.");
     bind_html_display(cls);
+    bind_function_values(cls);
     bind_fields(
         cls, "FunctionProto", {},
         {{"opset_import", "The imported operator sets as a mapping of domains to versions."},

@@ -82,8 +82,14 @@ void bind_facts(GuardedClass<Tensor>& cls) {
     bind_field(cls, "TensorProto", "metadata_props", "metadata_props",
                "The metadata as a mapping of names to values.");
     cls.def_property_readonly(
-           "name", [](const Tensor& self) { return to_str(core_of(self).header().name); },
-           "The name, or an empty string.")
+           "segment",
+           [](const Tensor& self) { return property_value(self, row_named(self, "segment")); },
+           R"(The `begin` and the `end` of the piece of a tensor that this one is, or None.
+
+Pieces of one name are read as one tensor.)")
+        .def_property_readonly(
+            "name", [](const Tensor& self) { return to_str(core_of(self).header().name); },
+            "The name, or an empty string.")
         .def_property_readonly("dtype", dtype,
                                "The element type as a DataType. Raises TensorError `tensor.dtype`.")
         .def_property_readonly("shape", shape,

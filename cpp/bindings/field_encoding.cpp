@@ -16,15 +16,34 @@ namespace onnxmap::bindings {
 
 namespace {
 
+// How to do what a wrong value probably was meant to do; empty if nobody knows.
+std::string remedy_for(const wire::FieldRow& row, const py::handle& value) {
+    if (value.is_none()) {
+        if (row.repeated()) return "; [] removes all values";
+        return "; .proto.ClearField('" + std::string(row.name) + "') removes the value";
+    }
+    if (row.type == wire::Type::string && py::hasattr(value, "name")) {
+        return "; pass its name, x.name";
+    }
+    return row.is_message() ? "; put it into a list" : "";
+}
+
 [[noreturn]] void fail_type(const wire::FieldRow& row, const char* expected,
                             const py::handle& value) {
-    throw py::type_error(std::string(row.name) + ": expected " + expected + ", not " +
-                         Py_TYPE(value.ptr())->tp_name);
+    const std::string given = value.is_none() ? "None" : type_name(value);
+    throw py::type_error(std::string(row.name) + ": expected " + expected + ", not " + given +
+                         remedy_for(row, value));
+}
+
+const char* range_in_words(wire::Type type) noexcept {
+    if (type == wire::Type::uint64) return "0 to 2**64 - 1";
+    return type == wire::Type::int64 ? "-2**63 to 2**63 - 1" : "-2**31 to 2**31 - 1";
 }
 
 [[noreturn]] void fail_range(const wire::FieldRow& row, const py::handle& value) {
     throw py::value_error(std::string(row.name) +
-                          ": value out of range: " + to_printable(py::str(value)));
+                          ": value out of range: " + to_printable(py::str(value)) +
+                          "; the field holds " + range_in_words(row.type));
 }
 
 // An int, from what Python accepts as an index, but no bool.
@@ -160,6 +179,12 @@ model::NewValue encode(const wire::FieldRow& row, const py::handle& value) {
     wire::write_tag(made.encoded, row.number, row.wire_type());
     write_content(made.encoded, row, value);
     return made;
+}
+
+void check_is_list(const wire::FieldRow& row, const py::handle& values) {
+    if (!py::isinstance<py::str>(values) && !py::isinstance<py::bytes>(values)) return;
+    throw py::type_error(std::string(row.name) + ": expected a list, not a single " +
+                         type_name(values) + "; put it into a list");
 }
 
 py::iterator elements_of(const wire::FieldRow& row, const py::handle& values) {

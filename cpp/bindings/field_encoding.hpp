@@ -21,6 +21,9 @@ namespace py = pybind11;
 /// The bytes of an object with a buffer, which is held and not copied.
 [[nodiscard]] model::NewValue hold(const py::object& buffer);
 
+/// Throws TypeError for a text where a list of texts is meant: its characters would be the values.
+void check_is_list(const wire::FieldRow& row, const py::handle& values);
+
 /// Iterates over the values for a repeated field. Throws TypeError if they are not iterable.
 [[nodiscard]] py::iterator elements_of(const wire::FieldRow& row, const py::handle& values);
 

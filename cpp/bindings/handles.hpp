@@ -132,6 +132,18 @@ class Remade {
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
+/// A function of a model, with the model layer's view of its nodes.
+struct Function : Handle {
+    static constexpr auto kClassName = py::detail::const_name("Function");
+    Remade<model::NodeValues> remade = {};
+
+    [[nodiscard]] std::shared_ptr<const model::NodeValues> node_values() const {
+        return remade.get(*document, [&] {
+            return std::make_shared<const model::NodeValues>(document, message());
+        });
+    }
+};
+
 /// A graph, with the model layer's view of it.
 struct Graph : Handle {
     static constexpr auto kClassName = py::detail::const_name("Graph");
@@ -141,6 +153,7 @@ struct Graph : Handle {
         return remade.get(
             *document, [&] { return std::make_shared<const model::Graph>(document, message()); });
     }
+    [[nodiscard]] std::shared_ptr<const model::NodeValues> node_values() const { return graph(); }
 };
 
 /// The tensors of a graph by name. What is made of the graph is shared with the graph's object.

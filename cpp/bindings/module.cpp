@@ -37,6 +37,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_message_values(module);
     bind_graph(module);
     bind_initializers(module);
+    bind_sparse_initializers(module);
     bind_tensor(module);
     bind_sparse_tensor(module);
     bind_neighbours(module);

@@ -1,5 +1,7 @@
 #include "bindings/proto_fields.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "bindings/editing.hpp"
@@ -101,12 +103,56 @@ PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* na
     });
 }
 
+namespace {
+
+struct Remedy {
+    std::string_view property;
+    const char* text;
+};
+// What to do instead of an assignment to a read-only property, whatever class it is of.
+constexpr Remedy kRemedies[] = {
+    {"edited", "revert() undoes all edits"},
+    {"format", "save(path, format=...) writes another form"},
+    {"graph", "change its fields, or .proto.graph.CopyFrom(graph)"},
+    {"initializers", "assign to its items: initializers[name] = values"},
+    {"name", "initializers.rename(old, new) gives an initializer another name"},
+    {"path", "save(path) writes the model there"},
+    {"proto", "change its fields, or .proto.CopyFrom(message)"},
+    {"sparse_initializers", "assign to its items: sparse_initializers[name] = tensor"},
+    {"type", "assign .value, which sets the type"},
+};
+
+}  // namespace
+
+std::string read_only(std::string_view cls, std::string_view property) {
+    const auto* const found = std::ranges::find(kRemedies, property, &Remedy::property);
+    const bool is_tensor = cls.ends_with("Tensor");
+    const char* const remedy = found != std::end(kRemedies) ? found->text
+                               : is_tensor ? "initializers[name] = values replaces the tensor"
+                                           : "it follows from other fields, which can be assigned";
+    return std::string(cls) + "." + std::string(property) + " is read-only; " + remedy;
+}
+
 int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
-    if (PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(self)), name) == 0) {
+    const auto type = py::type::of(py::handle(self));
+    if (PyObject_HasAttr(type.ptr(), name) == 0) {
         Py_XDECREF(PyObject_GetAttr(self, name));
-        if (PyErr_Occurred() != nullptr) return -1;
+        return PyErr_Occurred() != nullptr ? -1 : PyObject_GenericSetAttr(self, name, value);
     }
-    return PyObject_GenericSetAttr(self, name, value);
+    return number_for_python([&] {
+        const py::object member = type.attr(py::handle(name));
+        const bool is_assignable =
+            Py_IS_TYPE(member.ptr(), &PyGetSetDescr_Type) != 0 &&
+            reinterpret_cast<PyGetSetDescrObject*>(member.ptr())->d_getset->set != nullptr;
+        const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
+        if (!is_assignable) throw py::attribute_error(read_only(type_name(self), property));
+        if (value == nullptr) {
+            throw py::attribute_error(type_name(self) + "." + property +
+                                      " cannot be deleted; .proto.ClearField() removes the value "
+                                      "of a field");
+        }
+        return PyObject_GenericSetAttr(self, name, value);
+    });
 }
 
 void set_property(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
@@ -122,9 +168,7 @@ void set_property(const Handle& handle, const wire::FieldRow& row, const py::obj
         }
         replace_all(handle, row, elements);
     } else if (row.repeated()) {
-        if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
-            throw py::type_error(std::string(row.name) + ": expected a list, not a single text");
-        }
+        check_is_list(row, value);
         assign_all(handle, row, value);
     } else if (!row.is_message()) {
         assign(handle, row, value);

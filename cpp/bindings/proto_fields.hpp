@@ -60,8 +60,11 @@ struct FieldDoc {
 /// use. Returns null. For slots.
 PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* name) noexcept;
 
+/// What the error says of an assignment to a property that cannot be assigned.
+[[nodiscard]] std::string read_only(std::string_view cls, std::string_view property);
+
 /// The tp_setattro of a class with bind_proto(): to assign to an unknown name raises the same error
-/// as to read it.
+/// as to read it, and other errors say what to do instead.
 int set_or_explain(PyObject* self, PyObject* name, PyObject* value);
 
 /// A property for one field of the message, of another name or the same one.

@@ -265,6 +265,7 @@ void remove(const ValueList& self, const py::object& value) {
 
 // Adds values at the end without a look at those that are there, which may be millions.
 void extend(const ValueList& self, const py::object& values) {
+    if (!self.as_proto) check_is_list(*self.row, values);
     const auto encoded = encode_all(*self.row, values);
     below_guard(self,
                 [&] { model::append_values(*self.document, to_change(self), *self.row, encoded); });

@@ -192,11 +192,32 @@ std::shared_ptr<FollowedNames> Document::followed_names(const onnx::Message& mes
     return followed;
 }
 
-std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& graph) const {
+std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& body) const {
     const std::lock_guard lock(mutex_);
-    auto& followed = followed_uses_[graph.key()];
-    if (!followed) followed = std::make_shared<FollowedUses>(*this, graph);
+    auto& followed = followed_uses_[body.key()];
+    if (!followed) followed = std::make_shared<FollowedUses>(*this, body);
     return followed;
+}
+
+std::optional<onnx::Message> Document::scope_around(const onnx::Message& graph) const {
+    if (graph.key() == nullptr || edits_.is_removed(graph)) return std::nullopt;
+    if (is_model()) {
+        const auto main = child(root(), field<"ModelProto.graph">);
+        if (main && main->key() == graph.key()) return std::nullopt;
+    }
+    std::shared_ptr<const OuterScopes> scopes;
+    {
+        const std::lock_guard lock(mutex_);
+        scopes = scopes_;
+    }
+    // A graph never moves into another one, so what is known of it stays right.
+    if (!scopes || !scopes->knows(graph, edits_.count())) {
+        scopes = source::guard_reads(*store_.source,
+                                     [&] { return std::make_shared<const OuterScopes>(*this); });
+        const std::lock_guard lock(mutex_);
+        scopes_ = scopes;
+    }
+    return scopes->around(graph);
 }
 
 source::Timestamp Document::check_for_changes() const {

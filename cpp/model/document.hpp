@@ -18,6 +18,7 @@
 #include "model/followed_uses.hpp"
 #include "model/list_names.hpp"
 #include "model/load_options.hpp"
+#include "model/outer_scopes.hpp"
 #include "model/saved_files.hpp"
 #include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
@@ -102,8 +103,13 @@ class Document {
     [[nodiscard]] std::shared_ptr<FollowedNames> followed_names(const onnx::Message& message,
                                                                 const wire::FieldRow& list,
                                                                 const wire::FieldRow& name) const;
-    /// The uses of the values of a graph that follow its edits.
-    [[nodiscard]] std::shared_ptr<FollowedUses> followed_uses(const onnx::Message& graph) const;
+    /// The uses of the values of a graph or function that follow its edits.
+    [[nodiscard]] std::shared_ptr<FollowedUses> followed_uses(const onnx::Message& body) const;
+
+    /// The graph or function whose values a graph sees: the one around a subgraph; the main graph,
+    /// for an algorithm of training. Nothing for other graphs, and for those that were removed. The
+    /// first call walks over all graphs of the document.
+    [[nodiscard]] std::optional<onnx::Message> scope_around(const onnx::Message& graph) const;
 
     /// Checks whether the file has changed. Call it before an operation that reads much of the
     /// file. Pass the returned moment to Tensor::values(): each external file is then checked once,
@@ -138,6 +144,7 @@ class Document {
     mutable std::map<std::pair<FieldKey, const wire::FieldRow*>, std::shared_ptr<FollowedNames>>
         followed_names_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<FollowedUses>> followed_uses_;
+    mutable std::shared_ptr<const OuterScopes> scopes_;
     mutable std::shared_ptr<const SegmentGroups> segments_;
     mutable std::uint64_t derived_at_ = 0;  // Edits::count() when names and segments were found
 };

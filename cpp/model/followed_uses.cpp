@@ -18,8 +18,6 @@ using onnx::Pieces;
 
 namespace {
 
-constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
-
 template <class... Fields>
 Pieces::Rows rows_of(const wire::MessageTable& table, const Fields&... fields) {
     return (Pieces::rows(table, fields) | ...);
@@ -34,8 +32,9 @@ Pieces::Rows rows_of_node() {
 Pieces::Rows rows_inside(const wire::MessageTable& table) {
     if (&table == &message<"NodeProto">) return rows_of_node();
     if (&table == &message<"GraphProto">) {
-        return rows_of(table, kNodes, field<"GraphProto.input">, field<"GraphProto.output">,
-                       field<"GraphProto.initializer">, field<"GraphProto.sparse_initializer">,
+        return rows_of(table, field<"GraphProto.node">, field<"GraphProto.input">,
+                       field<"GraphProto.output">, field<"GraphProto.initializer">,
+                       field<"GraphProto.sparse_initializer">,
                        field<"GraphProto.quantization_annotation">);
     }
     if (&table == &message<"AttributeProto">) {
@@ -60,8 +59,8 @@ Pieces::Rows rows_inside(const wire::MessageTable& table) {
 
 }  // namespace
 
-FollowedUses::FollowedUses(const Document& document, const onnx::Message& graph)
-    : FollowedList(document, graph, kNodes, rows_of_node()) {}
+FollowedUses::FollowedUses(const Document& document, const onnx::Message& body)
+    : FollowedList(document, body, nodes_of(body), rows_of_node()) {}
 
 void FollowedUses::read(const onnx::Message& element, Read& found) const {
     std::uint32_t input = 0;
@@ -152,7 +151,7 @@ void find_ordinals(std::vector<Found>& uses, const FieldIndex& graph) {
     std::vector<const std::uint8_t*> keys;
     keys.reserve(uses.size());
     for (const Found& use : uses) keys.push_back(use.loaded.data());
-    const auto ordinals = graph.ordinals(kNodes, keys);
+    const auto ordinals = graph.ordinals(nodes_of(graph.message()), keys);
     for (std::size_t i = 0; i < uses.size(); ++i) uses[i].node = ordinals[i];
 }
 

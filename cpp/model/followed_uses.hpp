@@ -13,7 +13,8 @@
 
 namespace onnxmap::model {
 
-/// Something that uses a value: a NodeProto, or a GraphProto that has it as an output.
+/// Something that uses a value: a NodeProto, or a GraphProto or FunctionProto that has it as an
+/// output.
 struct UserOfValue {
     onnx::Message message;
     std::uint32_t index;  // among the inputs, or the outputs
@@ -21,14 +22,15 @@ struct UserOfValue {
 
 class FollowedUses final : public FollowedList {
   public:
-    /// `graph`: a GraphProto of the document.
-    FollowedUses(const Document& document, const onnx::Message& graph);
+    /// `body`: a GraphProto or a FunctionProto of the document.
+    FollowedUses(const Document& document, const onnx::Message& body);
 
     /// What ValueUses::producer() says of the present state.
     [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value);
 
     /// The nodes that use a value, and those in their subgraphs; the order is that of
-    /// ValueUses::uses() in `graph`, a state of the graph. Throws Error `edit.concurrent`.
+    /// ValueUses::uses() in `graph`, a state of the graph or function. Throws Error
+    /// `edit.concurrent`.
     [[nodiscard]] std::vector<UserOfValue> uses(std::string_view value, const FieldIndex& graph);
 
     /// Whether a node mentions a value so.

@@ -5,13 +5,11 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
-#include "model/message_list.hpp"
 #include "model/name_table.hpp"
 #include "model/named_list.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/training_uses.hpp"
 #include "model/value_type.hpp"
-#include "source/read_guard.hpp"
 
 namespace onnxmap::model {
 
@@ -20,9 +18,9 @@ using onnx::field;
 namespace {
 
 constexpr const wire::FieldRow& kInput = field<"GraphProto.input">;
-constexpr const wire::FieldRow& kOutput = field<"GraphProto.output">;
 // The lists that say what types values have.
-constexpr std::array kValueLists{&kInput, &kOutput, &field<"GraphProto.value_info">};
+constexpr std::array kValueLists{&kInput, &field<"GraphProto.output">,
+                                 &field<"GraphProto.value_info">};
 
 }  // namespace
 
@@ -40,41 +38,6 @@ std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const
     return counts;
 }
 
-const ValueUses& Graph::uses() const {
-    return uses_.get([&] {
-        return source::guard_reads(document().source(), [&] {
-            return std::make_unique<ValueUses>(*fields_, document().limits().depth);
-        });
-    });
-}
-
-std::optional<onnx::Message> Graph::producer(std::string_view value) const {
-    if (document().was_edited()) {
-        return document().followed_uses(fields_->message())->producer(value);
-    }
-    const auto position = uses().producer(value);
-    return position ? std::optional(node(*position)) : std::nullopt;
-}
-
-std::vector<UserOfValue> Graph::users(std::string_view value) const {
-    std::vector<UserOfValue> found;
-    if (document().was_edited()) {
-        found = document().followed_uses(fields_->message())->uses(value, *fields_);
-        for (const std::uint64_t output : named_in(kOutput).positions(value)) {
-            if (value.empty()) break;
-            found.push_back({fields_->message(), static_cast<std::uint32_t>(output)});
-        }
-        return found;
-    }
-    for (const Use& use : uses().uses(value)) found.push_back({user(use), use.index});
-    return found;
-}
-
-onnx::Message Graph::user(const Use& use) const {
-    if (use.inner != Use::kNone) return uses().inner_user(use);
-    return use.node == Use::kNone ? fields_->message() : node(use.node);
-}
-
 std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
     std::optional<onnx::Message> found;
     CapturedUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
@@ -85,9 +48,9 @@ std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
         auto known = users(value);
         if (!known.empty()) return std::move(known.front().message);
     } else {
-        uses.find_in(fields_->message(), depth);
+        uses.find_in(fields()->message(), depth);
     }
-    for (const onnx::Message& training : training_info_of(document(), fields_->message())) {
+    for (const onnx::Message& training : training_info_of(document(), fields()->message())) {
         find_in_training(training, depth, uses,
                          [&](const onnx::Message& entry, const wire::FieldRow& row) {
                              if (!found && entry.text(row) == value) found = training;
@@ -97,21 +60,13 @@ std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
 }
 
 NamedList Graph::named_in(const wire::FieldRow& list) const {
-    return {document(), *fields_, list, *naming_field(list)};
-}
-
-std::optional<onnx::Message> Graph::value(std::string_view name) const {
-    for (const wire::FieldRow* row : kValueLists) {
-        const MessageList list(fields_, *row);
-        if (const auto position = list.position(document(), name)) return list.at(*position);
-    }
-    return std::nullopt;
+    return {document(), *fields(), list, *naming_field(list)};
 }
 
 std::vector<onnx::Message> Graph::inputs(bool with_default) const {
     std::vector<onnx::Message> found;
-    fields_->for_each(kInput, [&](const wire::Field& element) {
-        onnx::Message input = fields_->message().inner(kInput, element);
+    fields()->for_each(kInput, [&](const wire::Field& element) {
+        onnx::Message input = fields()->message().inner(kInput, element);
         const std::string_view name = input.text(field<"ValueInfoProto.name">);
         const bool has_default =
             initializers_.names().contains(name) || sparse_initializer_names().contains(name);
@@ -139,8 +94,8 @@ std::vector<std::string_view> Graph::dimension_params() const {
     NameTable known;
     std::vector<std::string_view> found;
     for (const wire::FieldRow* list : kValueLists) {
-        fields_->for_each(*list, [&](const wire::Field& element) {
-            const auto type = type_of_value(document(), fields_->message().inner(*list, element));
+        fields()->for_each(*list, [&](const wire::Field& element) {
+            const auto type = type_of_value(document(), fields()->message().inner(*list, element));
             if (type) add_params(known, found, *type);
         });
     }
@@ -148,7 +103,7 @@ std::vector<std::string_view> Graph::dimension_params() const {
 }
 
 onnx::Message Graph::sparse_initializer(std::uint64_t position) const {
-    return fields_->message().inner(kSparse, fields_->at(kSparse, position));
+    return fields()->message().inner(kSparse, fields()->at(kSparse, position));
 }
 
 const ListNames& Graph::sparse_initializer_names() const {
@@ -156,8 +111,9 @@ const ListNames& Graph::sparse_initializer_names() const {
         auto names = std::make_unique<ListNames>(
             "tensor", "iterate over sparse_initializers.all() to reach each of them",
             NameTable::Text::copied);
-        fields_->for_each(kSparse, [&](const wire::Field& element) {
-            names->add(SparseTensor(document(), fields_->message().inner(kSparse, element)).name());
+        fields()->for_each(kSparse, [&](const wire::Field& element) {
+            names->add(
+                SparseTensor(document(), fields()->message().inner(kSparse, element)).name());
         });
         return names;
     });

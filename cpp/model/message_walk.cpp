@@ -37,6 +37,7 @@ consteval Holders find_holders(std::string_view type_name) {
 
 constexpr Holders kHoldTensors = find_holders("TensorProto");
 constexpr Holders kHoldNodes = find_holders("NodeProto");
+constexpr Holders kHoldGraphs = find_holders("GraphProto");
 
 using Visit = std::function<void(const std::string&, const onnx::Message&, std::uint64_t list)>;
 
@@ -153,6 +154,10 @@ class Walk {
 
 bool holds_tensors(const wire::FieldRow& row) noexcept {
     return row.is_message() && (row.type_name == "TensorProto" || kHoldTensors[row.type_index]);
+}
+
+bool holds_graphs(const wire::FieldRow& row) noexcept {
+    return row.is_message() && (row.type_name == "GraphProto" || kHoldGraphs[row.type_index]);
 }
 
 std::string path_key(std::string_view path, std::string_view name, std::uint64_t position) {

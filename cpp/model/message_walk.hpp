@@ -45,6 +45,8 @@ void for_each_listed_tensor(
 
 /// Whether the messages of a field are tensors or can contain tensors, at any depth.
 [[nodiscard]] bool holds_tensors(const wire::FieldRow& row) noexcept;
+/// The same for graphs.
+[[nodiscard]] bool holds_graphs(const wire::FieldRow& row) noexcept;
 
 /// The text that follows `path` to select one of several children: `["name"]` for an attribute,
 /// whose name is given, and `[position]` for other messages. A name that would make the path too

@@ -15,6 +15,12 @@ namespace onnxmap::model {
     return &message.table() == &onnx::message<"NodeProto">;
 }
 
+/// The list of nodes of a GraphProto or a FunctionProto.
+[[nodiscard]] inline const wire::FieldRow& nodes_of(const onnx::Message& body) noexcept {
+    return &body.table() == &onnx::message<"FunctionProto"> ? onnx::field<"FunctionProto.node">
+                                                            : onnx::field<"GraphProto.node">;
+}
+
 class Node {
   public:
     explicit Node(onnx::Message message) : message_(std::move(message)) {}

@@ -95,8 +95,8 @@ class ValueUses::Collector {
 
 ValueUses::ValueUses(const FieldIndex& graph, std::uint32_t max_depth) {
     const bool is_function = &graph.message().table() == &onnx::message<"FunctionProto">;
-    const wire::FieldRow& nodes =
-        is_function ? field<"FunctionProto.node"> : field<"GraphProto.node">;
+    body_ = is_function ? "function" : "graph";
+    const wire::FieldRow& nodes = nodes_of(graph.message());
     // Most nodes make one value, and use fewer than three. Memory that is left is not touched.
     const std::uint64_t values = graph.likely_names(nodes);
     values_.reserve(values);
@@ -153,7 +153,7 @@ std::span<const Use> ValueUses::uses(std::string_view value) const {
 std::vector<std::uint32_t> ValueUses::topological_order() const {
     Order found = order();
     if (!found.in_cycle) return std::move(found.nodes);
-    const std::string path = "graph.node[" + std::to_string(*found.in_cycle) + "]";
+    const std::string path = body_ + ".node[" + std::to_string(*found.in_cycle) + "]";
     Error error("model.cycle",
                 path + " depends on its own output, so the nodes have no topological order");
     error.path = path;

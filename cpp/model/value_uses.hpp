@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -79,6 +80,7 @@ class ValueUses {
 
     static constexpr std::uint32_t kSeveral = UINT32_MAX - 1;
 
+    std::string body_;  // what it is, for errors
     NameTable values_;
     os::LargeVector<std::uint32_t> makers_;  // of each value: a node, Use::kNone or kSeveral
     os::LargeVector<std::uint32_t> ends_;    // of the uses of each value, in uses_

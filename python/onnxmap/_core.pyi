@@ -102,6 +102,7 @@ __all__: list[str] = [
     "plan_bulk",
     "plan_stats",
     "property_value",
+    "read_only",
     "remove_file",
     "rename_file",
     "rename_locations",
@@ -966,6 +967,58 @@ class Function:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
+    def consumers(self, value: Any) -> builtins.list[Node]:
+        """
+        Return the nodes that have `value` among their inputs, in order, each once.
+
+        Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
+        """
+
+    def producer(self, value: Any) -> Node | None:
+        """
+        Return the node whose outputs include `value`, or None.
+
+        A subgraph sees the values of the graphs around it: if it does not make `value`, the node may be in
+        one of them. A value without a producer is an input, an initializer, or not a value that is seen here.
+
+        The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
+        after an edit they read the nodes that were edited.
+
+        Raises:
+            ParseError: `model.duplicate_name`: several nodes have an output of this name.
+        """
+
+    def topological_order(self) -> builtins.list[Node]:
+        """
+        Return the nodes in an order in which each follows the nodes whose outputs it uses.
+
+        The uses of its subgraphs count as well. Nodes that are already in such an order keep it.
+
+        Raises:
+            ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes have an
+                output of the same name.
+        """
+
+    def uses(self, value: Any) -> builtins.list[Use]:
+        """
+        Return the places where `value` is used, in order.
+
+        A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a position among
+        its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
+        value of the same name uses its own.
+        """
+
+    def value(self, name: Any) -> ValueInfo | None:
+        """
+        Return the ValueInfo of an input, an output or a value between nodes; None without one.
+
+        In a subgraph, the value may be one of the graphs around it. The inputs and outputs of functions have
+        names only.
+
+        Raises:
+            ParseError: `model.duplicate_name`: several of them have this name.
+        """
+
     @property
     def attribute_protos(self) -> AttributeMapping:
         """
@@ -1552,7 +1605,8 @@ class Graph:
         """
         Return the node whose outputs include `value`, or None.
 
-        A value without a producer is an input, an initializer, or not a value of this graph.
+        A subgraph sees the values of the graphs around it: if it does not make `value`, the node may be in
+        one of them. A value without a producer is an input, an initializer, or not a value that is seen here.
 
         The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
         after an edit they read the nodes that were edited.
@@ -1576,14 +1630,17 @@ class Graph:
         """
         Return the places where `value` is used, in order.
 
-        A `Use` is a pair: a Node and a position among its inputs, or a Graph and a position among its
-        outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
+        A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a position among
+        its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
         value of the same name uses its own.
         """
 
     def value(self, name: Any) -> ValueInfo | None:
         """
         Return the ValueInfo of an input, an output or a value between nodes; None without one.
+
+        In a subgraph, the value may be one of the graphs around it. The inputs and outputs of functions have
+        names only.
 
         Raises:
             ParseError: `model.duplicate_name`: several of them have this name.
@@ -1863,9 +1920,12 @@ class Initializers(MutableMapping[str, Tensor]):
         """
         ...
 
-class SparseInitializers(Mapping[str, SparseTensor]):
+class SparseInitializers(MutableMapping[str, SparseTensor]):
     """
     The sparse initializers of a graph by the name of their values, in file order.
+
+    Assigning a SparseTensor or a SparseTensorProto, such as one of `make_sparse_tensor`, copies it; a new
+    name goes to the end.
 
     Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
     initializer, unnamed ones too.
@@ -1887,6 +1947,23 @@ class SparseInitializers(Mapping[str, SparseTensor]):
 
     def _ipython_key_completions_(self) -> builtins.list[str]: ...
     def _repr_html_(self) -> str: ...
+    def __setitem__(self, key: str, tensor: Any) -> None:
+        """
+        Set self[key] to value.
+        """
+        ...
+
+    def __delitem__(self, key: str) -> None:
+        """
+        Delete self[key].
+        """
+        ...
+
+    def setdefault(self, name: str, values: Any = None) -> SparseTensor:
+        """
+        Return the initializer of a name; if there is none, add one with these values first.
+        """
+        ...
 
 class Tensor:
     """
@@ -2173,6 +2250,14 @@ class Tensor:
     def proto(self) -> ProtoView:
         """
         The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def segment(self) -> ProtoView | None:
+        """
+        The `begin` and the `end` of the piece of a tensor that this one is, or None.
+
+        Pieces of one name are read as one tensor.
         """
 
     @property
@@ -2689,6 +2774,7 @@ def property_value(arg0: ProtoView, arg1: str) -> Any:
     Return the value of a field in the form in which Node, Graph and the other classes give it.
     """
 
+def read_only(cls: str, property: str) -> str: ...
 def remove_file(folder: bytes, location: bytes, sync: bool) -> None:
     """
     Remove a file beneath a folder, under the lock that a save takes.

@@ -61,7 +61,7 @@ class _Field(Generic[Got_co, Given_contra]):
         _core.set_property(model.proto, self._field, value)
 
     def __delete__(self, model: Model) -> None:
-        raise AttributeError("a property cannot be deleted")
+        raise AttributeError(f".proto.ClearField({self._field!r}) removes the value")
 
 
 class Model:
@@ -144,8 +144,7 @@ class Model:
         """The versions of the operator sets by domain.
 
         If the file imports a domain more than once, the highest version counts. "" and "ai.onnx"
-        are two spellings of the default domain. Each is kept as the file spells it, which is
-        nearly always "": `model.opset_imports[""]`.
+        are one domain: each finds the entry, whose key is as the file spells it.
         """,
     )
     producer_name = _Field[str, str]("producer_name", "The name of the tool that made the model.")
@@ -172,10 +171,11 @@ class Model:
 
     @property
     def state_variables(self) -> list[str]:
-        """The names of the initializers that a training step changes, each once.
+        """The names of the initializers that training changes, each once.
 
-        They are the keys of each `update_binding` of `training_info`. An initializer of this name
-        is in the graph, or in the `algorithm` of the training information.
+        They are the keys of each `initialization_binding` and `update_binding` of `training_info`.
+        An initializer of this name is in the graph, or in the `algorithm` of the training
+        information.
         """
         return _core.state_variables(self.proto)
 
@@ -746,9 +746,10 @@ class Model:
             try:
                 object.__setattr__(self, name, value)
             except AttributeError:
-                if not hasattr(Model, name):
-                    getattr(self, name)  # raises the error of reading it, which says what to use
-                raise
+                # For another name, this raises the error of reading it, which says what to use.
+                if isinstance(getattr(Model, name, None) or getattr(self, name), _Field):
+                    raise
+                raise AttributeError(_core.read_only("Model", name)) from None
 
         def __getattr__(self, name: str) -> NoReturn:
             from onnxmap._show.unknown_names import missing_attribute

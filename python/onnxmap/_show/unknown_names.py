@@ -144,9 +144,8 @@ _INSTEAD = {
     "SparseTensor.dims": "shape", "SparseTensor.numpy": "to_dense()",
     "Tensor.array": "numpy()", "Tensor.to_numpy": "numpy()", "Tensor.values": "numpy()",
     "Tensor.data_location": "is_external", "Tensor.data_type": "dtype", "Tensor.dims": "shape",
-    "Tensor.external_data": "external", "Tensor.segment": "proto.segment",
-    "onnxmap.from_file": "load", "onnxmap.load_model": "load", "onnxmap.open": "load",
-    "onnxmap.load_weights": "load_arrays",
+    "Tensor.external_data": "external", "onnxmap.from_file": "load", "onnxmap.open": "load",
+    "onnxmap.load_model": "load", "onnxmap.load_weights": "load_arrays",
 }  # fmt: skip
 # What gives the values that the other fields of these messages hold.
 _VALUES = {"TensorProto": "numpy()", "AttributeProto": "value"}

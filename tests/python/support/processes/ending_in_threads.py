@@ -34,7 +34,7 @@ def touch(value: object) -> None:
         if name.startswith("_") or name in ("close", "evict", "proto", "get", "views", *EDITS):
             continue
         found = getattr(value, name)
-        if callable(found) and type(value).__name__ in ("Graph", "Initializers"):
+        if callable(found) and type(value).__name__ in ("Graph", "Function", "Initializers"):
             found(*(["w0"] if name in ABOUT_A_VALUE else []))
     repr(value)
 

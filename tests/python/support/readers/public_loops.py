@@ -39,7 +39,8 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
     "UnknownFieldList.index": lambda them: them.index(None),
     "Tensor.tofile": lambda tensor: tensor.tofile(_Nowhere()),
     **{
-        f"Graph.{name}": lambda graph, name=name: getattr(graph, name)("x")
+        f"{body}.{name}": lambda graph, name=name: getattr(graph, name)("x")
+        for body in ("Graph", "Function")
         for name in ("producer", "consumers", "uses", "value")
     },
     "Initializers.get": lambda them: [them.get(name) for name in them],
@@ -65,6 +66,7 @@ NOT_TRIED = {
             f"{kind}.{name}"
             for kind, names in {
                 "Initializers": "clear pop popitem rename replace setdefault update",
+                "SparseInitializers": "clear pop popitem setdefault update",
                 "MessageList": f"add {_LIST_EDITS}",
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom MergeFrom MergeFromString ParseFromString "

@@ -1,0 +1,140 @@
+#include "model/node_values.hpp"
+
+#include <array>
+
+#include "model/captured_values.hpp"
+#include "model/list_names.hpp"
+#include "model/message_list.hpp"
+#include "model/named_list.hpp"
+#include "onnx/schema.hpp"
+#include "source/read_guard.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+using FieldsPtr = std::shared_ptr<const FieldIndex>;
+
+bool is_function(const onnx::Message& body) noexcept {
+    return &body.table() == &onnx::message<"FunctionProto">;
+}
+
+// The ValueInfoProto of a value in the lists of one graph or function.
+std::optional<onnx::Message> info_in(const Document& document, const FieldsPtr& fields,
+                                     std::string_view name) {
+    const auto find = [&](const wire::FieldRow& row) -> std::optional<onnx::Message> {
+        const MessageList list(fields, row);
+        const auto position = list.position(document, name);
+        return position ? std::optional(list.at(*position)) : std::nullopt;
+    };
+    if (is_function(fields->message())) return find(field<"FunctionProto.value_info">);
+    auto found = find(field<"GraphProto.input">);
+    if (!found) found = find(field<"GraphProto.output">);
+    return found ? found : find(field<"GraphProto.value_info">);
+}
+
+// Whether a graph or function gets a value from outside, or holds it.
+bool has_input(const Document& document, const FieldsPtr& fields, std::string_view name) {
+    const onnx::Message& body = fields->message();
+    bool found = false;
+    if (is_function(body)) {
+        fields->for_each(field<"FunctionProto.input">,
+                         [&](const wire::Field& each) { found = found || each.text() == name; });
+        return found;
+    }
+    for (const wire::FieldRow* row :
+         {&field<"GraphProto.input">, &field<"GraphProto.initializer">}) {
+        if (MessageList(fields, *row).contains(document, name)) return true;
+    }
+    const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
+    fields->for_each(sparse, [&](const wire::Field& each) {
+        for_each_made_by(body, each, &sparse, [&](std::string_view made, const onnx::Message&) {
+            found = found || made == name;
+        });
+    });
+    return found;
+}
+
+}  // namespace
+
+const ValueUses& NodeValues::uses() const {
+    return uses_.get([&] {
+        return source::guard_reads(document().source(), [&] {
+            return std::make_unique<ValueUses>(*fields_, document().limits().depth);
+        });
+    });
+}
+
+onnx::Message NodeValues::node(std::uint64_t position) const {
+    const wire::FieldRow& list = nodes_of(fields_->message());
+    return fields_->message().inner(list, fields_->at(list, position));
+}
+
+std::optional<onnx::Message> NodeValues::own_producer(std::string_view value) const {
+    if (document().was_edited()) {
+        return document().followed_uses(fields_->message())->producer(value);
+    }
+    const auto position = uses().producer(value);
+    return position ? std::optional(node(*position)) : std::nullopt;
+}
+
+std::optional<onnx::Message> NodeValues::producer(std::string_view value) const {
+    auto found = own_producer(value);
+    FieldsPtr fields = fields_;
+    while (!found && !value.empty()) {
+        const auto outer = document().scope_around(fields->message());
+        if (!outer || has_input(document(), fields, value)) break;
+        // Kept by the document: the subgraphs share what is known of the graph around them.
+        found = document().followed_uses(*outer)->producer(value);
+        fields = document().index(*outer);
+    }
+    return found;
+}
+
+std::optional<onnx::Message> NodeValues::value(std::string_view name) const {
+    FieldsPtr fields = fields_;
+    auto found = info_in(document(), fields, name);
+    while (!found && !name.empty()) {
+        const auto outer = document().scope_around(fields->message());
+        if (!outer || has_input(document(), fields, name)) break;
+        const auto uses = document().followed_uses(fields->message());
+        if (uses->has(name, Mention::Role::output)) break;
+        fields = document().index(*outer);
+        found = info_in(document(), fields, name);
+    }
+    return found;
+}
+
+std::vector<UserOfValue> NodeValues::users(std::string_view value) const {
+    std::vector<UserOfValue> found;
+    if (!document().was_edited()) {
+        for (const Use& use : uses().uses(value)) found.push_back({user(use), use.index});
+        return found;
+    }
+    const onnx::Message& body = fields_->message();
+    found = document().followed_uses(body)->uses(value, *fields_);
+    if (value.empty()) return found;
+    if (!is_function(body)) {
+        const wire::FieldRow& outputs = field<"GraphProto.output">;
+        const NamedList named(document(), *fields_, outputs, *naming_field(outputs));
+        for (const std::uint64_t output : named.positions(value)) {
+            found.push_back({body, static_cast<std::uint32_t>(output)});
+        }
+        return found;
+    }
+    std::uint32_t output = 0;
+    fields_->for_each(field<"FunctionProto.output">, [&](const wire::Field& each) {
+        if (each.text() == value) found.push_back({body, output});
+        ++output;
+    });
+    return found;
+}
+
+onnx::Message NodeValues::user(const Use& use) const {
+    if (use.inner != Use::kNone) return uses().inner_user(use);
+    return use.node == Use::kNone ? fields_->message() : node(use.node);
+}
+
+}  // namespace onnxmap::model

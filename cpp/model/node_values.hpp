@@ -1,0 +1,68 @@
+// The nodes of a graph or a function, and who makes and uses the values between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/made_once.hpp"
+#include "model/document.hpp"
+#include "model/field_index.hpp"
+#include "model/followed_uses.hpp"
+#include "model/value_uses.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+class NodeValues {
+  public:
+    /// `body`: a GraphProto or a FunctionProto of the document.
+    NodeValues(std::shared_ptr<const Document> document, const onnx::Message& body)
+        : NodeValues(document, document->index(body)) {}
+
+    [[nodiscard]] const Document& document() const noexcept { return *document_; }
+
+    /// All fields of the message, the lists of other messages included.
+    [[nodiscard]] const std::shared_ptr<const FieldIndex>& fields() const noexcept {
+        return fields_;
+    }
+
+    /// The NodeProto at a position of the list, which must exist.
+    [[nodiscard]] onnx::Message node(std::uint64_t position) const;
+
+    /// Who makes and who uses each value; made at the first call. Throws Error `file.changed`.
+    [[nodiscard]] const ValueUses& uses() const;
+
+    /// The node that has `value` among its outputs. If `value` is not made here, it is looked for
+    /// in the graphs and the function around this graph, whose values it sees. Throws Error
+    /// `model.duplicate_name` if several nodes have it.
+    [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value) const;
+
+    /// The users of a value, as uses() has them. After an edit they cost no walk over the nodes.
+    [[nodiscard]] std::vector<UserOfValue> users(std::string_view value) const;
+
+    /// The user of a value: a NodeProto, or the GraphProto or FunctionProto that has the value as
+    /// an output.
+    [[nodiscard]] onnx::Message user(const Use& use) const;
+
+    /// The ValueInfoProto of a value, from the inputs, the outputs or the list of inner values, in
+    /// this order, else from the graphs and the function around this graph. Throws Error
+    /// `model.duplicate_name` if the first of these lists that has the name has it twice.
+    [[nodiscard]] std::optional<onnx::Message> value(std::string_view name) const;
+
+  protected:
+    NodeValues(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> fields)
+        : document_(std::move(document)), fields_(std::move(fields)) {}
+
+  private:
+    [[nodiscard]] std::optional<onnx::Message> own_producer(std::string_view value) const;
+
+    std::shared_ptr<const Document> document_;
+    std::shared_ptr<const FieldIndex> fields_;
+    mutable MadeOnce<const ValueUses> uses_;
+};
+
+}  // namespace onnxmap::model
