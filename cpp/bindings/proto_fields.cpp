@@ -139,12 +139,13 @@ int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
         Py_XDECREF(PyObject_GetAttr(self, name));
         return PyErr_Occurred() != nullptr ? -1 : PyObject_GenericSetAttr(self, name, value);
     }
+    const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
+    if (property.starts_with('_')) return PyObject_GenericSetAttr(self, name, value);
     return number_for_python([&] {
         const py::object member = type.attr(py::handle(name));
         const bool is_assignable =
             Py_IS_TYPE(member.ptr(), &PyGetSetDescr_Type) != 0 &&
             reinterpret_cast<PyGetSetDescrObject*>(member.ptr())->d_getset->set != nullptr;
-        const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
         if (!is_assignable) throw py::attribute_error(read_only(type_name(self), property));
         if (value == nullptr) {
             throw py::attribute_error(type_name(self) + "." + property +

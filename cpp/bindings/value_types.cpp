@@ -76,50 +76,46 @@ py::dict dimension_fields(const py::handle& size) {
     return py::dict(py::arg("dim_value") = size);
 }
 
-// The fields of each dimension.
-py::list dims_of(const py::object& shape) {
+// The fields of each dimension. `denotations`: of all of them, or of none.
+py::list dims_of(const py::object& shape, const py::tuple& denotations = py::tuple()) {
     const bool is_text = py::isinstance<py::str>(shape) || py::isinstance<py::bytes>(shape);
     if (is_text || !py::isinstance<py::iterable>(shape)) {
         throw py::type_error("a shape is a sequence of dimensions, such as (1, 'n'), not " +
                              type_name(shape));
     }
-    return list_of(shape, dimension_fields);
+    const py::list sizes(shape);
+    if (!denotations.empty() && denotations.size() != sizes.size()) {
+        throw py::value_error(std::to_string(denotations.size()) + " denotations for " +
+                              std::to_string(sizes.size()) + " dimensions");
+    }
+    return list_of(sizes, dimension_fields);
 }
 
 void denote(const py::list& dims, const py::tuple& denotations) {
-    for (std::size_t i = 0; i < denotations.size(); ++i) {
-        if (is_true(denotations[i])) dims[i]["denotation"] = denotations[i];
-    }
+    for (std::size_t i = 0; i < denotations.size(); ++i) dims[i]["denotation"] = denotations[i];
 }
 
 py::dict tensor_fields(const py::object& element_type, const py::object& shape,
                        const py::tuple& denotations) {
     py::dict fields(py::arg("elem_type") = element_number(element_type));
     if (shape.is_none()) return fields;
-    const py::list dims = dims_of(shape);
-    if (!denotations.empty() && denotations.size() != dims.size()) {
-        throw py::value_error(std::to_string(denotations.size()) + " denotations for " +
-                              std::to_string(dims.size()) + " dimensions");
-    }
+    const py::list dims = dims_of(shape, denotations);
     denote(dims, denotations);
     fields["shape"] = py::dict(py::arg("dim") = dims);
     return fields;
 }
 
-// The denotations of the dimensions of a tensor, or an empty tuple if none has one.
-py::tuple denotations_of(const model::ValueType& type) {
-    const bool has_any = type.shape && std::ranges::any_of(*type.shape, [](const auto& dim) {
-                             return !dim.denotation.empty();
-                         });
-    if (!has_any) return py::tuple();
-    return list_of(*type.shape, [](const auto& dim) { return to_str(dim.denotation); });
+py::object denotation_or_none(const std::optional<std::string_view>& denotation) {
+    return denotation ? py::object(to_str(*denotation)) : py::none();
 }
 
-// What a field of a message is set to if a type has its default: None leaves the field out.
-py::object denotation_of(const py::tuple& type) {
-    if (!py::hasattr(type, "denotation")) return py::none();
-    const py::object denotation = type.attr("denotation");
-    return is_true(denotation) ? denotation : py::none();
+// The denotation of each dimension of a tensor, or an empty tuple if none has one.
+py::tuple denotations_of(const model::ValueType& type) {
+    const bool has_any = type.shape && std::ranges::any_of(*type.shape, [](const auto& dim) {
+                             return dim.denotation.has_value();
+                         });
+    if (!has_any) return py::tuple();
+    return list_of(*type.shape, [](const auto& dim) { return denotation_or_none(dim.denotation); });
 }
 
 py::dict type_fields(Kind kind, const py::tuple& type, std::uint32_t depth) {
@@ -157,7 +153,8 @@ Handle message_of(Kind kind, const py::tuple& type, std::uint32_t depth) {
     if (depth > kMostLevels) fail_edited_too_deep();
     Handle made = new_message(*onnx::find_message("TypeProto"));
     set_fields(made, type_fields(kind, type, depth));
-    set_fields(made, py::dict(py::arg("denotation") = denotation_of(type)));
+    const py::object denotation = py::getattr(type, "denotation", py::none());
+    set_fields(made, py::dict(py::arg("denotation") = denotation));
     return made;
 }
 
@@ -229,7 +226,7 @@ py::tuple dimensions(const std::vector<model::Dimension>& shape) {
 py::object type_object(const model::ValueType& type) {
     const auto elem_type = [&] { return data_type_or_int(type.elem_type.value_or(0)); };
     const py::object cls = class_of(type.kind);
-    const py::str denotation = to_str(type.denotation);
+    const py::object denotation = denotation_or_none(type.denotation);
     switch (type.kind) {
         case Kind::tensor:
         case Kind::sparse_tensor:

@@ -22,7 +22,9 @@ std::vector<Dimension> dimensions(const onnx::Message& shape) {
         } else {
             made.param = dim.text(field<"TensorShapeProto.Dimension.dim_param">);
         }
-        made.denotation = dim.text(field<"TensorShapeProto.Dimension.denotation">);
+        if (const auto text = dim.find(field<"TensorShapeProto.Dimension.denotation">)) {
+            made.denotation = text->text();
+        }
     });
     return dims;
 }
@@ -82,7 +84,7 @@ std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max
     const auto found = type.child(*which);
     if (!found) fail_changed();
     ValueType made = type_in(*found, which, max_depth - 1);
-    made.denotation = type.text(field<"TypeProto.denotation">);
+    if (const auto text = type.find(field<"TypeProto.denotation">)) made.denotation = text->text();
     return made;
 }
 

@@ -16,7 +16,7 @@ namespace onnxmap::model {
 struct Dimension {
     std::optional<std::int64_t> value;
     std::string_view param;  // the name of a dimension that has one instead of a value
-    std::string_view denotation = {};
+    std::optional<std::string_view> denotation = std::nullopt;  // such as "DATA_BATCH"
 
     [[nodiscard]] bool is_known() const noexcept { return value || !param.empty(); }
 };
@@ -34,7 +34,7 @@ struct ValueType {
     std::unique_ptr<ValueType> inner = nullptr;
     std::string_view domain = {};  // of an opaque type
     std::string_view name = {};
-    std::string_view denotation = {};  // what the type means, like "IMAGE"
+    std::optional<std::string_view> denotation = std::nullopt;  // such as "IMAGE"
 
     [[nodiscard]] bool is_tensor() const noexcept {
         return kind == Kind::tensor || kind == Kind::sparse_tensor;

@@ -54,14 +54,14 @@ def _repr(self: Any) -> str:
 class TensorType(NamedTuple):
     """A dense tensor. `shape` is None if the rank is unknown.
 
-    `denotation` says what the tensor means, like "IMAGE". `shape_denotation` says that of each
-    dimension, like "DATA_BATCH"; it is empty if no dimension has one.
+    `denotation` says what the tensor means, like "IMAGE". `shape_denotation` has that of each
+    dimension, like "DATA_BATCH", or None; it is empty if no dimension has one.
     """
 
     dtype: DataType | int
     shape: Shape | None
-    shape_denotation: tuple[str, ...] = ()
-    denotation: str = ""
+    shape_denotation: tuple[str | None, ...] = ()
+    denotation: str | None = None
 
 
 class SparseTensorType(NamedTuple):
@@ -69,15 +69,15 @@ class SparseTensorType(NamedTuple):
 
     dtype: DataType | int
     shape: Shape | None
-    shape_denotation: tuple[str, ...] = ()
-    denotation: str = ""
+    shape_denotation: tuple[str | None, ...] = ()
+    denotation: str | None = None
 
 
 class SequenceType(NamedTuple):
     """A sequence of values of one type."""
 
     elem_type: object
-    denotation: str = ""
+    denotation: str | None = None
 
 
 class MapType(NamedTuple):
@@ -85,14 +85,14 @@ class MapType(NamedTuple):
 
     key_type: DataType | int
     value_type: object
-    denotation: str = ""
+    denotation: str | None = None
 
 
 class OptionalType(NamedTuple):
     """A value or nothing."""
 
     elem_type: object
-    denotation: str = ""
+    denotation: str | None = None
 
 
 class OpaqueType(NamedTuple):
@@ -100,7 +100,7 @@ class OpaqueType(NamedTuple):
 
     domain: str
     name: str
-    denotation: str = ""
+    denotation: str | None = None
 
 
 # In the order in which the core numbers the kinds of types.

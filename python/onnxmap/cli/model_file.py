@@ -22,7 +22,7 @@ Opened = TypeVar("Opened")
 # Source: onnx-operators.proto, OperatorSetProto.magic.
 _MAGIC = "ONNXOPSET"
 # The field that messages of these types have, in the order in which they are tried.
-_MARKS = {"TensorProto": "data_type", "SequenceProto": "elem_type", "MapProto": "key_type"}
+_MARKS = {"SequenceProto": "elem_type", "MapProto": "key_type", "TensorProto": "data_type"}
 
 
 def add_opening_options(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +151,7 @@ def _parts(message: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
 def _has_mark(message: onnxmap.ProtoView) -> bool:
     """Whether an operator set has its magic, or another message its mark and no unknown fields.
 
-    A sequence of tensors is read as a tensor with a segment that has unknown fields.
+    A sequence may be a tensor by this, as its values may be numbers. A tensor is no sequence.
     """
     if message.message_type == "OperatorSetProto":
         return bool(message.magic == _MAGIC)

@@ -237,10 +237,10 @@ def test_a_wrong_attribute_says_the_right_one(
     assert str(assigned.value) == str(caught.value)
 
 
-def test_an_attribute_that_is_read_only_keeps_its_error(path: Path) -> None:
+def test_an_attribute_that_is_read_only_is_not_called_unknown(path: Path) -> None:
     model = onnxmap.load(path)
     for thing, name in ((model, "nbytes"), (model.graph, "proto"), (model.graph.nodes[0], "proto")):
-        with pytest.raises(AttributeError, match=r"setter|can.t set|not writable"):
+        with pytest.raises(AttributeError, match=rf"{name} is read-only; "):
             setattr(thing, name, 1)
 
 

@@ -60,7 +60,7 @@ def test_revert_takes_the_arrays_out_again() -> None:
     ("arrays", "error", "said"),
     [
         ([np.ones(1)], TypeError, "arrays must be a mapping of names, not list"),
-        ({1: np.ones(1)}, TypeError, "a name is a str, not int"),
+        ({1: np.ones(1)}, TypeError, "the name of a value is a str, not int"),
         ({"": np.ones(1)}, ValueError, "an initializer needs a name"),
         ({"w": object()}, TypeError, "expected an array"),
     ],

@@ -90,7 +90,7 @@ def test_every_use_follows(form: str) -> None:
     assert ("w" in model.initializers, model.initializers.names()) == (False, ["weight", "v"])
     assert [use.position for use in model.graph.uses("weight")][:1] == [0]
     assert len(model.graph.uses("weight")) == len(loaded().graph.uses("w"))
-    assert model.state_variables == ["weight"]
+    assert model.state_variables == ["v", "weight"]
 
 
 def test_two_names_are_swapped() -> None:
