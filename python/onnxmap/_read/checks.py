@@ -67,10 +67,7 @@ OFFICIAL = Rule(
 )
 _BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
 # Those that need to know what nodes call.
-_OF_OPERATORS = (
-    "operator.*", "value.type", "value.shape", "*.unused", "*.opset_import_unused",
-    "function.opset_version",
-)  # fmt: skip
+_OF_OPERATORS = "operator.* value.type value.shape *.unused *_import_unused *.opset_version".split()
 
 
 @dataclass(frozen=True)

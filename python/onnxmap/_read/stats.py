@@ -64,20 +64,7 @@ class TensorStats:
     @property
     def zero_share(self) -> float:
         """The part of the values that is zero, from 0 to 1; 0 if there are no values."""
-        return self._share(self.zeros)
-
-    @property
-    def nan_share(self) -> float:
-        """The part of the values that is NaN, from 0 to 1."""
-        return self._share(self.nans)
-
-    @property
-    def infinity_share(self) -> float:
-        """The part of the values that is infinite, from 0 to 1."""
-        return self._share(self.infinities)
-
-    def _share(self, number: int) -> float:
-        return number / self.count if self.count else 0.0
+        return self.zeros / self.count if self.count else 0.0
 
     def __repr__(self) -> str:
         return f"<onnxmap.TensorStats of {_of_what(self)}: {_in_one_line(self)}>"
@@ -158,10 +145,8 @@ def number_in_words(number: complex | None) -> str:
 
 def _share_in_words(found: TensorStats) -> str:
     """`0`, `12.5 %`; a few zeros are never `0`, and a value that is not zero is never `100 %`."""
-    if found.zeros == 0:
-        return "0"
-    if found.zeros == found.count:
-        return "100 %"
+    if found.zeros in (0, found.count):
+        return "100 %" if found.zeros else "0"
     return f"{min(max(100 * found.zero_share, 0.01), 99.99):.2f} %"
 
 

@@ -8,12 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from onnxmap.errors import printable as escape
+from onnxmap.errors import printable
 
-__all__ = [
-    "IN_ASCII", "TIMES", "bytes_in_words", "counted", "cut", "escape", "natural", "print_json",
-    "print_json_list", "seconds_in_words", "shape_in_words", "short_path",
-]  # fmt: skip
+escape = printable
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 TIMES = "\N{MULTIPLICATION SIGN}"
