@@ -67,7 +67,9 @@ OFFICIAL = Rule(
 )
 _BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
 # Those that need to know what nodes call.
-_OF_OPERATORS = "operator.* value.type value.shape *.unused *_import_unused *.opset_version".split()
+_OF_OPERATORS = (
+    "operator.*", "value.type", "value.shape", "*.unused", "*_import_unused", "*.opset_version",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

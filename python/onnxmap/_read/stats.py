@@ -138,9 +138,7 @@ def cells(found: TensorStats) -> tuple[str, ...]:
 
 def number_in_words(number: complex | None) -> str:
     """Return a number with six significant digits; integers in full, and `-` for None."""
-    if number is None:
-        return "-"
-    return str(number) if isinstance(number, int) else f"{number:.6g}"
+    return "-" if number is None else f"{number:{'d' if isinstance(number, int) else '.6g'}}"
 
 
 def _share_in_words(found: TensorStats) -> str:

@@ -27,7 +27,7 @@ def self_signed(folder: Path) -> Path:
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "localhost")])
-    now = dt.datetime.now(dt.timezone.utc)
+    now = dt.datetime.now(dt.UTC)
     made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     made = made.not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
     form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
