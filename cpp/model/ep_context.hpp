@@ -33,7 +33,8 @@ void for_each_ep_context_file(
     const std::function<void(const std::string&, const Attribute&)>& visit);
 
 /// Opens such a file. Throws Error `ext.*`, and FileError. `path`: of the node.
-[[nodiscard]] std::shared_ptr<const source::Source> open_ep_context_file(
-    const Document& document, const Attribute& attribute, const std::string& path);
+[[nodiscard]] std::shared_ptr<const source::Source> open_ep_context_file(const Document& document,
+                                                                         const Attribute& attribute,
+                                                                         const std::string& path);
 
 }  // namespace onnxmap::model

@@ -37,10 +37,10 @@ std::string if_local_file(const std::optional<std::string>& path) {
 std::set<std::string> file_locations(const model::Document& document) {
     std::set<std::string> locations = external_locations(document);
     source::guard_reads(document.source(), [&] {
-        model::for_each_ep_context_file(
-            document, [&](const std::string&, const model::Attribute& attribute) {
-                locations.emplace(model::location_of(attribute));
-            });
+        model::for_each_ep_context_file(document,
+                                        [&](const std::string&, const model::Attribute& attribute) {
+                                            locations.emplace(model::location_of(attribute));
+                                        });
     });
     return locations;
 }
@@ -99,10 +99,10 @@ void rename_locations(const model::Document& document,
             }
         });
     });
-    model::for_each_ep_context_file(
-        document, [&](const std::string&, const model::Attribute& attribute) {
-            note(attribute.message(), field<"AttributeProto.s">);
-        });
+    model::for_each_ep_context_file(document,
+                                    [&](const std::string&, const model::Attribute& attribute) {
+                                        note(attribute.message(), field<"AttributeProto.s">);
+                                    });
     for (const NewText& each : found) {
         model::set_value(document, each.message, each.row, model::text_value(each.row, each.text));
     }
