@@ -200,23 +200,23 @@ std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& body)
 }
 
 std::optional<onnx::Message> Document::scope_around(const onnx::Message& graph) const {
-    if (graph.key() == nullptr || edits_.is_removed(graph)) return std::nullopt;
-    if (is_model()) {
-        const auto main = child(root(), field<"ModelProto.graph">);
-        if (main && main->key() == graph.key()) return std::nullopt;
-    }
+    const bool is_function = &graph.table() == &onnx::message<"FunctionProto">;
+    if (is_function || graph.key() == nullptr || edits_.is_removed(graph)) return std::nullopt;
     std::shared_ptr<const OuterScopes> scopes;
     {
         const std::lock_guard lock(mutex_);
         scopes = scopes_;
     }
     // A graph never moves into another one, so what is known of it stays right.
-    if (!scopes || !scopes->knows(graph, edits_.count())) {
-        scopes = source::guard_reads(*store_.source,
-                                     [&] { return std::make_shared<const OuterScopes>(*this); });
-        const std::lock_guard lock(mutex_);
-        scopes_ = scopes;
+    if (scopes && scopes->knows(graph, edits_.count())) return scopes->around(graph);
+    if (is_model()) {  // nothing is around the main graph: no walk is needed
+        const auto main = child(root(), field<"ModelProto.graph">);
+        if (main && main->key() == graph.key()) return std::nullopt;
     }
+    scopes = source::guard_reads(*store_.source,
+                                 [&] { return std::make_shared<const OuterScopes>(*this); });
+    const std::lock_guard lock(mutex_);
+    scopes_ = scopes;
     return scopes->around(graph);
 }
 

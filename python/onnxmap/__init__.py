@@ -30,8 +30,8 @@ _NAMES = {
     "onnxmap._core": (
         "Attribute DeviceConfiguration Function Graph Initializers IntIntListEntry "
         "MessageList Node NodeDeviceConfiguration Operator OperatorSet ProtoView "
-        "QuantizationAnnotation ShardedDim ShardingSpec SimpleShardedDim SparseTensor Tensor "
-        "TrainingInfo ValueInfo ValueList new"
+        "QuantizationAnnotation ShardedDim ShardingSpec SimpleShardedDim SparseInitializers "
+        "SparseTensor Tensor TrainingInfo ValueInfo ValueList new"
     ),
     "onnxmap._base.enums": "AttributeType DataLocation DataType OperatorStatus Version",
     "onnxmap._base.limits": "Limits",

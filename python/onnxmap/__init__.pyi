@@ -22,6 +22,7 @@ from onnxmap._core import QuantizationAnnotation as QuantizationAnnotation
 from onnxmap._core import ShardedDim as ShardedDim
 from onnxmap._core import ShardingSpec as ShardingSpec
 from onnxmap._core import SimpleShardedDim as SimpleShardedDim
+from onnxmap._core import SparseInitializers as SparseInitializers
 from onnxmap._core import SparseTensor as SparseTensor
 from onnxmap._core import Tensor as Tensor
 from onnxmap._core import TrainingInfo as TrainingInfo
@@ -166,6 +167,7 @@ __all__ = [
     "ShardedDim",
     "ShardingSpec",
     "SimpleShardedDim",
+    "SparseInitializers",
     "SparseTensor",
     "Tensor",
     "TensorDiff",

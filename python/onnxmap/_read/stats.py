@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -90,11 +90,13 @@ class ModelStats(ByName[TensorStats]):
         return f"<onnxmap.ModelStats of {counted(len(self), 'tensor')}: {_in_one_line(self.total)}>"
 
     def __str__(self) -> str:
-        first = islice(self.items(), _MOST_ROWS)
-        rows = [(_short(name), *cells(found)) for name, found in first]
+        rows = [(_short(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
         if len(self) > _MOST_ROWS:
             rows.append((f"... {len(self) - _MOST_ROWS:,} more", *[""] * len(HEADINGS)))
         return _table([self._headings, *rows, ("total", *cells(self.total))])
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        return ((name, *cells(found)) for name, found in self.items())
 
 
 def read_stats(
@@ -120,8 +122,7 @@ def _with_extremes(total: TensorStats, tensors: Iterable[Any]) -> TensorStats:
     finite = [found for found in tensors if found.finite]
     if not finite or any(found.min is None for found in finite):
         return total
-    least, most = min(found.min for found in finite), max(found.max for found in finite)
-    return replace(total, min=least, max=most)
+    return replace(total, min=min(each.min for each in finite), max=max(each.max for each in finite))
 
 
 def cells(found: TensorStats) -> tuple[str, ...]:
