@@ -89,8 +89,10 @@ RETURNS = {
         "tuple[builtins.list[tuple[str, Any]], builtins.list[tuple[Any, ...]], int]"
     ),
     "OperatorSet.check": "CheckReport",
-    "ProtoView.DESCRIPTOR": "MessageType",
-    "ProtoView.ListFields": "builtins.list[tuple[FieldName, Any]]",
+    "ProtoView.DESCRIPTOR": "Any",
+    "ProtoView.ListFields": "builtins.list[tuple[Any, Any]]",
+    "ProtoView._fields": "builtins.list[tuple[str, Any]]",
+    "ProtoView.FindInitializationErrors": "builtins.list[str]",
     "ProtoView.WhichOneof": "str | None",
     "ProtoView.__getattr__": "Any",
     "ProtoView.to_dict": "dict[str, Any]",

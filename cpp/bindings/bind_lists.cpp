@@ -23,6 +23,15 @@
 
 namespace onnxmap::bindings {
 
+namespace {
+
+// Whether the messages are found by their names.
+bool has_names(const MessageList& list) {
+    return model::naming_field(*list.row) != nullptr && !list.detached();
+}
+
+}  // namespace
+
 template <>
 struct ListTraits<MessageList> {
     static model::MessageList core(const MessageList& list) { return *list.messages(); }
@@ -35,7 +44,7 @@ struct ListTraits<MessageList> {
     // name nor an index, KeyError, which suggests names, and Error `model.duplicate_name`.
     static py::ssize_t index_of(const MessageList& list, const py::object& index) {
         if (PyIndex_Check(index.ptr()) != 0) return to_index(index);
-        const bool has_names = model::naming_field(*list.row) != nullptr;
+        const bool has_names = bindings::has_names(list);
         if (!py::isinstance<py::str>(index)) {
             throw_python(package::wrong_name()("index", index, has_names));
         }
@@ -54,10 +63,10 @@ struct ListTraits<MessageList> {
     }
 
     static std::uint64_t edits(const MessageList& list) { return list.document->edits().count(); }
-    // The list of a removed message is what it was.
+    // The list of a removed message, and one that was detached, is what it was.
     static bool is_removed(const MessageList& list, const onnx::Message& message) {
         const model::Edits& edits = list.document->edits();
-        return edits.is_removed(message) && !edits.is_removed(list.message());
+        return edits.is_removed(message) && !list.detached() && !edits.is_removed(list.message());
     }
 
     static std::string element_name(const MessageList& list) {
@@ -70,9 +79,8 @@ namespace {
 using Traits = ListTraits<MessageList>;
 
 py::list completions(const MessageList& self) {
-    const auto messages = self.messages();
-    return messages->has_names() ? to_list(messages->names(*self.document)->distinct())
-                                 : py::list();
+    return has_names(self) ? to_list(self.messages()->names(*self.document)->distinct())
+                           : py::list();
 }
 
 // The message of an object of the class of the list's elements; nothing for other objects, which
@@ -105,7 +113,7 @@ template <class Visit>
 void for_each_equal(const py::object& list, const py::object& object, Visit&& visit) {
     const auto& self = checked_value<MessageList>(list);
     const auto wanted = comparable(self, object);
-    if (!wanted) {
+    if (!wanted || self.detached()) {
         std::uint64_t position = 0;
         for (const py::handle each : list) {
             if (each.equal(object) && !visit(position)) return;
@@ -147,7 +155,7 @@ bool contains(const py::object& list, const py::object& element) {
     return below_guard(self, [&] {
         const auto messages = self.messages();
         const auto text = name_in_file(element);
-        return messages->has_names() && text && messages->contains(*self.document, *text);
+        return has_names(self) && text && messages->contains(*self.document, *text);
     });
 }
 
@@ -179,16 +187,22 @@ Handle original_of(const MessageList& self, const py::handle& message) {
     return original_for(self, self.row->type_name, message, self.as_proto);
 }
 
+std::vector<onnx::Message> splice_into(const MessageList& self, std::span<const NewElement> added,
+                                       std::span<const std::uint64_t> gone = {}) {
+    if (self.detached()) std::ignore = to_change(self);  // throws
+    return splice(self, *self.row, added, gone);
+}
+
 void insert(const MessageList& self, const py::object& index, const py::object& message) {
     const Handle original = original_of(self, message);
     const py::ssize_t given = to_index(index, PyExc_OverflowError);
     const NewElement added{place_in(given, count_of(self)), original};
-    splice(self, *self.row, {&added, 1});
+    splice_into(self, {&added, 1});
 }
 
 void append(const MessageList& self, const py::object& message) {
     const NewElement added{kAtEnd, original_of(self, message)};
-    splice(self, *self.row, {&added, 1});
+    splice_into(self, {&added, 1});
 }
 
 // Messages to be added. All of them are checked before the first is added.
@@ -205,7 +219,7 @@ void extend(const MessageList& self, const py::object& messages) {
     if (added.empty()) {
         below_guard(self, [&] { std::ignore = to_change(self); });  // makes it present
     } else {
-        splice(self, *self.row, added);
+        splice_into(self, added);
     }
 }
 
@@ -213,7 +227,7 @@ py::object add(const MessageList& self, const py::kwargs& fields) {
     Handle made = new_message(onnx::kSchema.message_of(*self.row));
     set_fields(made, fields);
     const NewElement added{kAtEnd, made};
-    return Traits::element(self, splice(self, *self.row, {&added, 1}).front());
+    return Traits::element(self, splice_into(self, {&added, 1}).front());
 }
 
 void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
@@ -238,6 +252,7 @@ void erase_at(const MessageList& self, const py::object& index) {
     if (!py::isinstance<py::slice>(index))
         return erase(self, {existing(self, Traits::index_of(self, index))});
     auto positions = positions_in(selected(self, index));
+    if (self.absent && positions.empty()) below_guard(self, [&] { std::ignore = to_change(self); });
     std::ranges::sort(positions);
     erase(self, positions);
 }
@@ -249,6 +264,22 @@ py::object pop(const MessageList& self, const py::object& index) {
         below_guard(self, [&] { return Traits::element(self, self.messages()->at(position)); });
     erase(self, {position});
     return message;
+}
+
+// As in protobuf, an edit of an empty list may leave its absent message absent.
+bool is_nothing(const MessageList& self) { return self.absent && count_of(self) == 0; }
+
+void clear(const MessageList& self) {
+    if (!is_nothing(self)) model::clear(*self.document, to_change(self), *self.row);
+}
+
+// The copies of all messages, in a message of their own.
+MessageList deep_copy(const py::object& self, const py::object&) {
+    const auto& list = checked_value<MessageList>(self);
+    const auto& folder = list.document->store().external.folder();
+    MessageList made{new_message(list.made.table(), folder), list.row, list.as_proto};
+    extend(made, self);
+    return made;
 }
 
 void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {
@@ -264,6 +295,7 @@ void reverse(const MessageList& self) {
 // Sorts as list.sort() does: positions, by the messages that have them.
 void sort(const py::object& self, const py::object& key, bool reversed) {
     const auto& list = checked_value<MessageList>(self);
+    if (is_nothing(list)) return;
     const EditWatch watch(list);
     py::list keys;
     for (const py::handle each : self)
@@ -280,7 +312,7 @@ void replace_at(const MessageList& self, const py::object& index, const py::obje
     const Handle original = original_of(self, message);
     const std::uint64_t position = existing(self, given);
     const NewElement added{position, original};
-    splice(self, *self.row, {&added, 1}, {&position, 1});
+    splice_into(self, {&added, 1}, {&position, 1});
 }
 
 void replace_range(const MessageList& self, const py::object& slice, const py::object& messages) {
@@ -303,7 +335,7 @@ void replace_range(const MessageList& self, const py::object& slice, const py::o
         std::ranges::reverse(elements);
         std::ranges::reverse(positions);
     }
-    splice(self, *self.row, elements, positions);
+    splice_into(self, elements, positions);
 }
 
 void replace(const MessageList& self, const py::object& index, const py::object& given) {
@@ -354,15 +386,12 @@ Args:
 
 Raises:
     ValueError: there is none.)")
-        .def(
-            "clear",
-            [](const MessageList& self) {
-                model::clear(*self.document, to_change(self), *self.row);
-            },
-            "Remove all messages.")
+        .def("clear", clear, "Remove all messages.")
         .def("reverse", unguarded(reverse), "Reverse the order of the messages.")
         .def("sort", unguarded(sort), py::kw_only(), py::arg("key") = py::none(),
              py::arg("reverse") = false, "Sort the messages, as list.sort() does.")
+        .def("__deepcopy__", unguarded(deep_copy), py::arg("memo"),
+             "Return copies of the messages, as a list that is part of no model.")
         .def("__setitem__", unguarded(replace), py::arg("index"), py::arg("message"))
         .def("__delitem__", unguarded(erase_at), py::arg("index"))
         .def("__add__", unguarded([](const py::object& self, const py::object& other) {

@@ -34,8 +34,7 @@ void delete_attribute(const ProtoView&, const py::str& name) {
 
 // A field, or the member of a oneof that is set.
 void clear_field(const ProtoView& self, const py::object& given) {
-    if (!py::isinstance<py::str>(given)) throw py::value_error("expected the name of a field");
-    const std::string name = to_printable(given);
+    const std::string name = name_of_field(given);
     const onnx::Message message = self.message();
     const wire::FieldRow* row = message.table().find(name);
     if (row == nullptr) {
@@ -63,22 +62,8 @@ void copy_from(const ProtoView& self, const py::object& other) {
     copy(self, message_for(self.made.table().name, other), model::AbsentFields::waiting);
 }
 
-// The bytes, loaded as a message of the same type. Throws ParseError.
-Handle parsed(const ProtoView& self, const py::object& bytes) {
-    if (!PyBytes_Check(bytes.ptr())) {
-        throw py::type_error(std::string("expected bytes, not ") + Py_TYPE(bytes.ptr())->tp_name);
-    }
-    return parsed_message(self.made.table(), bytes);
-}
-
-py::ssize_t merge_bytes(const ProtoView& self, const py::object& bytes) {
-    merge(self, parsed(self, bytes));
-    return py::len(bytes);
-}
-
-py::ssize_t parse_bytes(const ProtoView& self, const py::object& bytes) {
-    copy(self, parsed(self, bytes));
-    return py::len(bytes);
+void discard_unknown(const ProtoView& self) {
+    model::discard_unknown(*self.document, to_change(self));
 }
 
 }  // namespace
@@ -108,16 +93,8 @@ Raises:
 
 Raises:
     TypeError: `other` is no message of this type.)")
-        .def("MergeFromString", unguarded(merge_bytes), py::arg("serialized"),
-             R"(Add the fields of a serialized message of the same type; return the number of bytes.
-
-Raises:
-    ParseError: the bytes are no such message.)")
-        .def("ParseFromString", unguarded(parse_bytes), py::arg("serialized"),
-             R"(Replace all fields by those of a serialized message; return the number of bytes.
-
-Raises:
-    ParseError: the bytes are no such message.)");
+        .def("DiscardUnknownFields", discard_unknown,
+             "Remove the unknown fields of the message and of all messages in it.");
 }
 
 }  // namespace onnxmap::bindings

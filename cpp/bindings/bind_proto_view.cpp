@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/load_options.hpp"
 #include "bindings/message_equality.hpp"
@@ -18,11 +19,6 @@ namespace onnxmap::bindings {
 
 namespace {
 
-struct FieldName {
-    std::string_view name;
-    std::uint32_t number;
-};
-
 py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     if (row.repeated()) return repeated_to_python(view, row, true);
     if (!row.is_message()) return scalar_value(view, row, true);
@@ -35,14 +31,16 @@ py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     return py::cast(ProtoView{{view.document, empty, std::move(place)}});
 }
 
-bool has_field(const ProtoView& view, const py::str& given) {
-    const std::string name = to_printable(given);
-    const wire::FieldRow* row = view.message().table().find(name);
+// A singular field, or a oneof.
+bool has_field(const ProtoView& view, const py::object& given) {
+    const std::string name = name_of_field(given);
+    const onnx::Message message = view.message();
+    const wire::FieldRow* row = message.table().find(name);
+    if (row == nullptr && has_oneof(message.table(), name)) return message.which(name) != nullptr;
     if (row == nullptr || row->repeated()) {
-        throw py::value_error(std::string(view.message().table().name) + " has no singular field " +
-                              name);
+        throw py::value_error(std::string(message.table().name) + " has no singular field " + name);
     }
-    return view.document->find(view.message(), *row).has_value();
+    return view.document->find(message, *row).has_value();
 }
 
 bool is_set(const ProtoView& view, const wire::FieldRow& row) {
@@ -55,21 +53,39 @@ bool is_set(const ProtoView& view, const wire::FieldRow& row) {
     return any;
 }
 
-py::list list_fields(const ProtoView& view) {
+// The fields that are set, by number.
+std::vector<const wire::FieldRow*> present_rows(const ProtoView& view) {
     std::vector<const wire::FieldRow*> rows;
     for (const wire::FieldRow& row : view.message().table().fields) {
         if (!row.retired && is_set(view, row)) rows.push_back(&row);
     }
     std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->number < b->number; });
+    return rows;
+}
+
+py::object descriptor_of(const ProtoView& view) {
+    return package::descriptor()(to_str(view.message().table().name));
+}
+
+py::list list_fields(const ProtoView& view) {
+    const py::object by_number = descriptor_of(view).attr("fields_by_number");
     py::list fields;
-    for (const wire::FieldRow* row : rows) {
-        fields.append(py::make_tuple(FieldName{row->name, row->number}, value_of(view, *row)));
+    for (const wire::FieldRow* row : present_rows(view)) {
+        fields.append(py::make_tuple(by_number[py::int_(row->number)], value_of(view, *row)));
     }
     return fields;
 }
 
-py::object which_oneof(const ProtoView& view, const py::str& given) {
-    const std::string oneof = to_printable(given);
+py::list named_fields(const ProtoView& view) {
+    py::list fields;
+    for (const wire::FieldRow* row : present_rows(view)) {
+        fields.append(py::make_tuple(to_str(row->name), value_of(view, *row)));
+    }
+    return fields;
+}
+
+py::object which_oneof(const ProtoView& view, const py::object& given) {
+    const std::string oneof = name_of_field(given);
     if (!has_oneof(view.message().table(), oneof)) {
         throw py::value_error(std::string(view.message().table().name) + " has no oneof " + oneof);
     }
@@ -95,52 +111,9 @@ UnknownFieldList unknown_fields(const ProtoView& view) {
     return {view.document, std::make_shared<const model::UnknownFields>(view.message())};
 }
 
-// Copies the bytes of a message into memory.
-class MemorySink final : public model::ByteSink {
-  public:
-    MemorySink(const model::Document& document, std::uint8_t* out)
-        : document_(document), out_(out) {}
-
-    void take(ByteView bytes) override {
-        document_.read(bytes, {out_, bytes.size()});
-        out_ += bytes.size();
-    }
-    void take_new(ByteView bytes) override { out_ = std::ranges::copy(bytes, out_).out; }
-
-  private:
-    const model::Document& document_;
-    std::uint8_t* out_;
-};
-
-// The stored bytes, which are a serialization of the message: fields need not be in order.
-py::bytes serialized(const ProtoView& view) {
-    const model::FlatMessage flat(*view.document, view.message());
-    auto bytes = owned<py::bytes>(
-        PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(flat.nbytes())));
-    MemorySink out(*view.document, reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(bytes.ptr())));
-    const source::Source& source = view.document->source();
-    const WithoutLock unlocked;
-    source::guard_reads(source, [&] {
-        flat.write(out);
-        view.document->store().check_after_reading(source);
-    });
-    return bytes;
-}
-
-std::uint64_t nbytes_of(const ProtoView& view) {
-    return model::FlatMessage(*view.document, view.message()).nbytes();
-}
-
 }  // namespace
 
 void bind_proto_view(py::module_& module) {
-    py::class_<FieldName>(module, "FieldName", "The name and number of a field.")
-        .def_property_readonly("name", [](const FieldName& self) { return to_str(self.name); })
-        .def_readonly("number", &FieldName::number)
-        .def("__repr__", [](const FieldName& self) {
-            return "<field " + std::string(self.name) + " = " + std::to_string(self.number) + ">";
-        });
-
     GuardedClass<ProtoView> cls(
         module, "ProtoView",
         R"(A message under the names of onnx.proto, with protobuf's Python interface.
@@ -152,6 +125,7 @@ hash, so an edit changes it.
 Example:
     >>> model.proto.graph.node[0].op_type)");
     bind_equality(cls);
+    bind_proto_bytes(cls);
     bind_proto_edits(cls);
     bind_text_forms(cls);
     cls.def("__getattr__",
@@ -164,11 +138,29 @@ Example:
                  for (const wire::FieldRow& row : self.message().table().fields) {
                      names.append(to_str(row.name));
                  }
-                 for (const char* name :
-                      {"ByteSize", "Clear", "ClearField", "CopyFrom", "DESCRIPTOR", "HasField",
-                       "ListFields", "MergeFrom", "MergeFromString", "ParseFromString",
-                       "SerializeToString", "SetInParent", "WhichOneof", "message_type", "to_dict",
-                       "to_json", "to_text", "unknown_fields"}) {
+                 for (const char* name : {"ByteSize",
+                                          "Clear",
+                                          "ClearField",
+                                          "CopyFrom",
+                                          "DESCRIPTOR",
+                                          "DiscardUnknownFields",
+                                          "FindInitializationErrors",
+                                          "FromString",
+                                          "HasField",
+                                          "IsInitialized",
+                                          "ListFields",
+                                          "MergeFrom",
+                                          "MergeFromString",
+                                          "ParseFromString",
+                                          "SerializePartialToString",
+                                          "SerializeToString",
+                                          "SetInParent",
+                                          "WhichOneof",
+                                          "message_type",
+                                          "to_dict",
+                                          "to_json",
+                                          "to_text",
+                                          "unknown_fields"}) {
                      names.append(name);
                  }
                  return names;
@@ -178,32 +170,46 @@ Example:
             [](const ProtoView& self) { return to_str(self.message().table().name); },
             "The name of the message's type, such as TensorProto.")
         .def("HasField", has_field, py::arg("name"),
-             "Return whether a singular field is present, even if it holds its default.")
+             R"(Return whether a singular field is present, even if it holds its default.
+
+`name` may be a oneof: is one of its members present?
+
+Raises:
+    ValueError: the message has no such field.)")
+        .def("__contains__", has_field, py::arg("name"), "Return HasField(name).")
         .def("ListFields", list_fields,
-             "Return `(field, value)` for each field that is set, sorted by number.")
+             R"(Return `(field, value)` for each field that is set, sorted by number.
+
+`field` is from DESCRIPTOR.fields_by_number.)")
+        .def("_fields", named_fields,
+             "Return `(name, value)` for each field that is set, sorted by number.")
+        .def(
+            "IsInitialized", [](const ProtoView&, const py::object&) { return true; },
+            py::arg("errors") = py::none(),
+            "Return True: no field of onnx.proto is required. `errors` stays as it is.")
+        .def(
+            "FindInitializationErrors", [](const ProtoView&) { return py::list(); },
+            "Return an empty list: no field of onnx.proto is required.")
         .def("WhichOneof", which_oneof, py::arg("name"),
              "Return the name of the member of the oneof that is set, or None.")
         .def("_reading", reading, "Return how to read a copy of the message as this one is read.")
-        .def("SerializeToString", serialized,
-             R"(Return the message as bytes.
+        .def_property_readonly("DESCRIPTOR", descriptor_of,
+                               R"(The type of the message, as protobuf describes it.
 
-They are the bytes of the file, unknown fields included. `loads_proto` and protobuf read them.
-Protobuf itself would write the same fields sorted by number.)")
-        .def("ByteSize", nbytes_of, "Return the number of bytes of SerializeToString().")
-        .def_property_readonly(
-            "DESCRIPTOR",
-            [](const ProtoView& self) {
-                return package::message_type()(to_str(self.message().table().name));
-            },
-            "The type of the message: a `types.MessageType`, which lists its fields.")
+The `Descriptor` of the package onnx if it is installed; otherwise a `types.MessageType`.)")
         .def_property_readonly("unknown_fields", unknown_fields,
                                R"(The fields that today's onnx.proto does not know, in file order.
 
 A sequence of UnknownField.)")
         .def("__repr__", [](const ProtoView& self) {
             return "<onnxmap.ProtoView " + std::string(self.message().table().name) + ", " +
-                   std::to_string(nbytes_of(self)) + " bytes>";
+                   std::to_string(model::FlatMessage(*self.document, self.message()).nbytes()) +
+                   " bytes>";
         });
+    module.def("message_type_of", message_type_of, py::arg("object"),
+               R"(Return the type of a message, like "NodeProto"; an empty string for other objects.
+
+The message is a ProtoView, an object that has one (`.proto`), or protobuf's own.)");
     module.def(
         "document_of",
         [](const ProtoView& view) -> py::object {

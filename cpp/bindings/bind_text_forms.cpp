@@ -70,8 +70,9 @@ py::str whole(Print&& print) {
     return text;
 }
 
-py::str text_of(const ProtoView& view, std::uint64_t longest) {
-    const onnx::TextOptions options = text_options(view, longest);
+py::str text_of(const ProtoView& view, std::uint64_t longest, bool unknown_fields) {
+    onnx::TextOptions options = text_options(view, longest);
+    options.unknown_fields = unknown_fields;
     return whole([&](auto&& write) { onnx::write_text(view.message(), options, write); });
 }
 
@@ -111,10 +112,13 @@ void write_json(const ProtoView& view, const py::object& write, std::uint64_t lo
 
 void bind_text_forms(GuardedClass<ProtoView>& cls) {
     cls.def("to_text", text_of, py::arg("longest") = UINT64_MAX,
+            py::arg("print_unknown_fields") = false,
             R"(Return the message in protobuf's text format.
 
 Args:
     longest: strings, bytes and packed values longer than this are cut.
+    print_unknown_fields: print them after the others, by their numbers. Bytes are printed as a
+        string, even if they may be a message.
 
 Raises:
     LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.)")
@@ -135,7 +139,7 @@ Raises:
 Args:
     indent: spaces for each level; None for one line.
     preserving_proto_field_name: as for to_dict().)")
-        .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })
+        .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX, false); })
         .def("write_text", write_text, py::arg("write"), py::arg("longest") = UINT64_MAX,
              py::arg("limited") = false,
              R"(Call `write` with the text of to_text(), in parts: the whole may not fit in memory.

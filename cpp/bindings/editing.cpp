@@ -142,6 +142,15 @@ onnx::Message to_change(const Handle& handle) {
     return model::make_present(document, parent, *place.row);
 }
 
+onnx::Message to_change(const ListHandle& list) {
+    if (list.detached()) {
+        throw Error("edit.removed", "the list " + std::string(list.row->name) +
+                                        " was cleared since, and this one cannot be changed; ask "
+                                        "the message for its list again");
+    }
+    return to_change(static_cast<const Handle&>(list));
+}
+
 void EditWatch::check() const {
     if (fields() != before_) {
         throw py::value_error("the list was modified while its new values were found");

@@ -31,6 +31,10 @@ namespace py = pybind11;
 /// The message of a handle, to be edited. Throws Error `edit.removed`.
 [[nodiscard]] onnx::Message to_change(const Handle& handle);
 
+/// The message that has the list, to be edited. Throws Error `edit.removed`, also for a list that
+/// was detached.
+[[nodiscard]] onnx::Message to_change(const ListHandle& list);
+
 /// Whether a Python object is the list of this field of this message.
 [[nodiscard]] bool is_list_of(const Handle& handle, const wire::FieldRow& row,
                               const py::handle& object);

@@ -164,17 +164,41 @@ struct SparseInitializers : Graph {
     static constexpr auto kClassName = py::detail::const_name("SparseInitializers");
 };
 
-/// A repeated message field as a lazy sequence: elements are made on access. The handle is of the
-/// message that has the field.
-struct MessageList : Handle {
-    static constexpr auto kClassName = py::detail::const_name("MessageList");
+/// A repeated field. The handle is of the message that has the field.
+struct ListHandle : Handle {
+    ListHandle(Handle message, const wire::FieldRow* row_, bool as_proto_)
+        : Handle(std::move(message)), row(row_), as_proto(as_proto_) {
+        if (as_proto && !absent) place = document->editable().list_place(made, *row);
+    }
+
     const wire::FieldRow* row;
     bool as_proto;  // elements are ProtoViews, not objects of the message classes
+    // A list of `.proto` is detached if its field is cleared, as in protobuf. It can still be read.
+    model::Edits::ListPlacePtr place = nullptr;
+
+    /// The message now; the message as it was before the list was detached.
+    [[nodiscard]] onnx::Message message() const {
+        auto left = detached();
+        return left ? *std::move(left) : Handle::message();
+    }
+    [[nodiscard]] std::optional<onnx::Message> detached() const {
+        if (!place) return std::nullopt;
+        return document->edits().list_owner(place, made.key(), *row);
+    }
+};
+
+/// A repeated message field as a lazy sequence: elements are made on access.
+struct MessageList : ListHandle {
+    using ListHandle::ListHandle;
+    static constexpr auto kClassName = py::detail::const_name("MessageList");
     Remade<model::MessageList> remade = {};
 
     [[nodiscard]] std::shared_ptr<const model::MessageList> messages() const {
         return remade.get(*document, [&] {
-            return std::make_shared<const model::MessageList>(document->index(message()), *row);
+            const auto left = detached();
+            const auto fields = left ? std::make_shared<const model::FieldIndex>(*left, left->key())
+                                     : document->index(Handle::message());
+            return std::make_shared<const model::MessageList>(fields, *row);
         });
     }
 };

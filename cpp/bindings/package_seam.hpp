@@ -11,10 +11,10 @@ namespace onnxmap::bindings::package {
 inline constexpr auto check_operator_set =
     python_object<"onnxmap._read.checks", "check_operator_set">;
 inline constexpr auto describe = python_object<"onnxmap._show.display", "describe">;
+inline constexpr auto descriptor = python_object<"onnxmap.interop.from_libraries", "descriptor">;
 inline constexpr auto enums = python_object<"onnxmap._base.enums", "ENUMS">;
 inline constexpr auto external_data = python_object<"onnxmap.types", "ExternalData">;
 inline constexpr auto make_error = python_object<"onnxmap.errors", "make_error">;
-inline constexpr auto message_type = python_object<"onnxmap.types", "message_type">;
 inline constexpr auto reduce_tensor =
     python_object<"onnxmap._read.pickled_tensors", "reduce_tensor">;
 inline constexpr auto to_ir = python_object<"onnxmap.interop.ir", "to_ir">;

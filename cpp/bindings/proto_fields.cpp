@@ -72,7 +72,7 @@ py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, b
     if (row.is_message()) {
         return make_object<MessageList>(handle, &row, as_proto);
     }
-    return make_object<ValueList>(handle, row, as_proto);
+    return make_object<ValueList>(handle, &row, as_proto);
 }
 
 py::object property_value(const Handle& handle, const wire::FieldRow& row) {
@@ -93,6 +93,12 @@ const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
     if (row == nullptr)
         throw_python(package::wrong_name()("field", to_str(table.name), to_str(name)));
     return *row;
+}
+
+std::string name_of_field(const py::object& given) {
+    if (py::isinstance<py::str>(given)) return to_printable(py::str(given));
+    if (!py::isinstance<py::bytes>(given)) throw py::value_error("expected the name of a field");
+    return py::bytes(given);
 }
 
 PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* name) noexcept {

@@ -44,6 +44,9 @@ void set_property(const Handle& handle, const wire::FieldRow& row, const py::obj
 /// The row of a field by its name. Throws AttributeError.
 [[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
 
+/// A name as protobuf takes it: a str, or bytes. Throws ValueError for other objects.
+[[nodiscard]] std::string name_of_field(const py::object& given);
+
 /// Whether fields of a message are the members of a oneof of this name.
 [[nodiscard]] inline bool has_oneof(const wire::MessageTable& table, std::string_view name) {
     return !name.empty() &&

@@ -67,7 +67,7 @@ bool holds_texts(const ValueList& self) noexcept {
 // The fields of a message in which one text is found without a walk over all; null for another
 // message, and for numbers: a run may hold many.
 std::shared_ptr<const model::FieldIndex> indexed(const ValueList& self) {
-    if (!holds_texts(self)) return nullptr;
+    if (!holds_texts(self) || self.detached()) return nullptr;
     const onnx::Message message = self.message();
     if (!message.edited() && !model::Document::is_large(message)) return nullptr;
     return self.document->index(message);
@@ -141,6 +141,9 @@ void write(const ValueList& self, const EditWatch& watch, const py::list& before
 
 py::list copy_of(const py::list& values) { return values[py::slice(0, PY_SSIZE_T_MAX, 1)]; }
 
+constexpr const char* kClear = "clear";
+constexpr const char* kSort = "sort";
+
 // Calls a method of a copy of the list, as `list.insert(i, x)`, and writes the copy.
 py::object change(const ValueList& self, const char* method, const py::tuple& arguments,
                   const py::dict& named = {}) {
@@ -148,6 +151,8 @@ py::object change(const ValueList& self, const char* method, const py::tuple& ar
     const py::list before = self.values();
     const py::list copy = copy_of(before);
     py::object result = copy.attr(method)(*arguments, **named);
+    // As in protobuf, an absent message stays absent if its empty list is cleared or sorted.
+    if (self.absent && before.empty() && (method == kClear || method == kSort)) return result;
     write(self, watch, before, copy);
     return result;
 }
@@ -294,9 +299,9 @@ constexpr Method kReading[] = {{"__repr__", nullptr},
                                {"copy", "Return the values as a new list."},
                                {"count", nullptr},
                                {"index", nullptr}};
-constexpr Method kChanging[] = {{"clear", "Remove all values."},
+constexpr Method kChanging[] = {{kClear, "Remove all values."},
                                 {"reverse", "Reverse the order of the values."},
-                                {"sort", "Sort the values, as list.sort() does."}};
+                                {kSort, "Sort the values, as list.sort() does."}};
 
 }  // namespace
 

@@ -19,16 +19,11 @@ struct CacheLock {
 };
 #endif
 
-/// The handle is of the message that has the field.
-struct ValueList : Handle {
+struct ValueList : ListHandle {
     static constexpr auto kClassName = py::detail::const_name("ValueList");
 
     // Not an aggregate: gcc clears one of this size with `rep stos`, 5 % of `len(node.inputs)`.
-    ValueList(const Handle& message, const wire::FieldRow& row_, bool as_proto_)
-        : Handle(message), row(&row_), as_proto(as_proto_) {}
-
-    const wire::FieldRow* row;
-    bool as_proto;
+    using ListHandle::ListHandle;
 
     /// The values now. The list is not to be changed.
     [[nodiscard]] py::list values() const;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "model/copy_message.hpp"
+#include "model/unknown_fields.hpp"
 #include "onnx/schema.hpp"
 #include "source/read_guard.hpp"
 #include "wire/writer.hpp"
@@ -30,12 +31,13 @@ Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row
 }
 
 // A handle of an absent message must not show the message that its place gets after it was cleared:
-// for protobuf it is removed, too.
+// for protobuf it is removed, too. A handle of a list stays what it was.
 void note_cleared(const Document& document, const onnx::Message& message,
                   const wire::FieldRow& row) {
-    if (row.is_message() && !row.repeated() && !message.child(row)) {
-        document.editable().note_vacated(message, row,
-                                         onnx::Message(onnx::kSchema.message_of(row), ByteView{}));
+    if (row.repeated()) {
+        document.editable().note_list_cleared(message, row);
+    } else if (row.is_message() && !message.child(row)) {
+        document.editable().note_vacated(message, row, {onnx::kSchema.message_of(row), ByteView{}});
     }
 }
 
@@ -213,18 +215,18 @@ void clear(const Document& document, const onnx::Message& message, const wire::F
 
 void clear(const Document& document, const onnx::Message& message,
            std::span<const wire::FieldRow* const> rows) {
-    for (const wire::FieldRow* const row : rows) clear(document, message.current(), *row);
+    for (const auto* const row : rows) clear(document, message.current(), *row);
 }
 
 void clear_all(const Document& document, const onnx::Message& message, AbsentFields absent) {
     check_editable(document, message);
-    if (absent == AbsentFields::cleared) {
-        for (const wire::FieldRow& row : message.table().fields) {
+    const auto before = fields_of(message);
+    for (const wire::FieldRow& row : message.table().fields) {
+        if (absent == AbsentFields::cleared || (row.repeated() && before->count(row) > 0)) {
             note_cleared(document, message, row);
         }
     }
     remove_messages(document, message, ~Pieces::Rows{0});
-    const auto before = fields_of(message);
     document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),
                             ~Pieces::Rows{0});
 }
@@ -367,9 +369,8 @@ void merge(const Document& document, const onnx::Message& message, const Origina
     Pieces::Rows changed = 0;
     from.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         if (row != nullptr) changed |= Pieces::rows(message.table(), *row);
-        if (row == nullptr || row->retired) {
-            const ByteView bytes(field.begin, field.end);
-            unknown.push_back({document.editable().keep(as_text(bytes)), row});
+        if (is_unknown(row)) {
+            unknown.push_back({document.editable().keep(as_text({field.begin, field.end})), row});
         }
     });
     for (const wire::FieldRow& row : message.table().fields) {

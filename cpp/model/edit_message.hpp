@@ -120,4 +120,7 @@ void reorder(const Document& document, const onnx::Message& message, const wire:
 /// messages merge, repeated fields grow, unknown fields are added.
 void merge_from(const Document& document, const onnx::Message& message, const Original& original);
 
+/// Removes the fields that today's onnx.proto does not know, from the message and all in it.
+void discard_unknown(const Document& document, const onnx::Message& message);
+
 }  // namespace onnxmap::model

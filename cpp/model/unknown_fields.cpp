@@ -15,9 +15,6 @@ constexpr wire::MessageTable kGroup = [] {
     return table;
 }();
 
-// Today's onnx.proto has no retired fields.
-bool is_unknown(const wire::FieldRow* row) noexcept { return row == nullptr || row->retired; }
-
 }  // namespace
 
 UnknownFields::UnknownFields(onnx::Message message) : message_(std::move(message)) {

@@ -9,6 +9,11 @@
 
 namespace onnxmap::model {
 
+/// Whether a field of this row, or of none, is unknown: today's onnx.proto has no retired fields.
+[[nodiscard]] inline bool is_unknown(const wire::FieldRow* row) noexcept {
+    return row == nullptr || row->retired;
+}
+
 class UnknownFields {
   public:
     /// Finds the unknown fields of a message that is in memory, by one walk over it.

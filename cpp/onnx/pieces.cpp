@@ -270,6 +270,17 @@ std::shared_ptr<const Pieces> Pieces::replace(Rows removed, std::optional<Place>
     return std::move(builder).finish();
 }
 
+std::shared_ptr<const Pieces> Pieces::known() const {
+    Builder builder(*table_, merged_);
+    for (const auto& shared : chunks_) {
+        for (std::size_t i = 0; i < shared->pieces.size(); ++i) {
+            if (shared->rows[i] != wire::MessageTable::kNone) builder.add_from(*shared, i);
+        }
+        builder.close();
+    }
+    return std::move(builder).finish();
+}
+
 std::shared_ptr<const Pieces> Pieces::erase(const wire::FieldRow& row,
                                             std::span<const std::uint64_t> ordinals) const {
     const std::uint8_t wanted = position(row);

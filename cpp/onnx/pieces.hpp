@@ -131,6 +131,8 @@ class Pieces {
     /// end.
     [[nodiscard]] std::shared_ptr<const Pieces> replace(Rows removed, std::optional<Place> place,
                                                         std::span<const EncodedField> added) const;
+    /// A list without the unknown fields.
+    [[nodiscard]] std::shared_ptr<const Pieces> known() const;
     /// A list without some occurrences of a field; `ordinals` are sorted.
     [[nodiscard]] std::shared_ptr<const Pieces> erase(
         const wire::FieldRow& row, std::span<const std::uint64_t> ordinals) const;

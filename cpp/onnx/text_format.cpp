@@ -50,9 +50,46 @@ class TextPrinter : public TextOutput {
                 print_value(row, *value);
             }
         }
+        if (!options_.unknown_fields) return;
+        message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+            if (row == nullptr || row->retired) print_unknown(field);
+        });
     }
 
   private:
+    void print_unknown(const wire::Field& field) {
+        text_.append(2 * depth_, ' ');
+        text_ += std::to_string(field.number);
+        if (field.type == wire::WireType::start_group) {
+            text_ += " {\n";
+            ++depth_;
+            wire::Reader reader(field.bytes);
+            wire::Field inner;
+            while (reader.next(inner)) print_unknown(inner);
+            --depth_;
+            text_.append(2 * depth_, ' ');
+            text_ += "}\n";
+        } else {
+            text_ += ": ";
+            print_unknown_value(field);
+            text_ += '\n';
+        }
+        flush_if_full();
+    }
+
+    void print_unknown_value(const wire::Field& field) {
+        std::array<char, 20> hexadecimal{};
+        switch (field.type) {
+            case wire::WireType::length_delimited: print_text(field.text(), true); return;
+            case wire::WireType::varint: text_ += std::to_string(field.value); return;
+            default: break;
+        }
+        const int digits = field.type == wire::WireType::fixed32 ? 8 : 16;
+        std::snprintf(hexadecimal.data(), hexadecimal.size(), "0x%0*llx", digits,
+                      static_cast<unsigned long long>(field.value));
+        text_ += hexadecimal.data();
+    }
+
     void begin(const wire::FieldRow& row) {
         text_.append(2 * depth_, ' ');
         text_ += row.name;

@@ -17,6 +17,9 @@ struct TextOptions {
     /// The deepest nesting below this message. Deeper nesting means that the bytes changed (Error
     /// `file.changed`), or that edits nested messages too deeply (Error `limit.depth`).
     std::uint32_t max_depth = wire::kDefaultDepth;
+    /// Print unknown fields by their numbers, as protobuf does; but bytes always as a string, also
+    /// if they may be a message.
+    bool unknown_fields = false;
     /// Brings bytes into memory before they are read; valid until the next call.
     std::function<ByteView(ByteView)> resident = {};
 };

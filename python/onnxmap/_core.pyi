@@ -28,7 +28,6 @@ __all__: list[str] = [
     "DeviceConfiguration",
     "Document",
     "ExternalFile",
-    "FieldName",
     "FoldersBeneath",
     "Function",
     "Graph",
@@ -93,6 +92,7 @@ __all__: list[str] = [
     "loaded_raw_data",
     "map_keys",
     "match_lists",
+    "message_type_of",
     "new",
     "new_attribute",
     "new_beside",
@@ -404,17 +404,6 @@ class UnknownFieldList(Sequence[UnknownField]):
     def __iter__(self) -> Iterator[UnknownField]: ...
     def __len__(self) -> int: ...
 
-class FieldName:
-    """
-    The name and number of a field.
-    """
-
-    def __repr__(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def number(self) -> int: ...
-
 class ProtoView:
     """
     A message under the names of onnx.proto, with protobuf's Python interface.
@@ -453,14 +442,44 @@ class ProtoView:
             TypeError: `other` is no message of this type.
         """
 
-    def HasField(self, name: str) -> bool:
+    def DiscardUnknownFields(self) -> None:
         """
-        Return whether a singular field is present, even if it holds its default.
+        Remove the unknown fields of the message and of all messages in it.
         """
 
-    def ListFields(self) -> builtins.list[tuple[FieldName, Any]]:
+    def FindInitializationErrors(self) -> builtins.list[str]:
+        """
+        Return an empty list: no field of onnx.proto is required.
+        """
+
+    def FromString(self, serialized: Any) -> ProtoView:
+        """
+        Return a new message of the same type, made of a serialized one.
+
+        Raises:
+            ParseError: the bytes are no such message.
+        """
+
+    def HasField(self, name: Any) -> bool:
+        """
+        Return whether a singular field is present, even if it holds its default.
+
+        `name` may be a oneof: is one of its members present?
+
+        Raises:
+            ValueError: the message has no such field.
+        """
+
+    def IsInitialized(self, errors: Any = None) -> bool:
+        """
+        Return True: no field of onnx.proto is required. `errors` stays as it is.
+        """
+
+    def ListFields(self) -> builtins.list[tuple[Any, Any]]:
         """
         Return `(field, value)` for each field that is set, sorted by number.
+
+        `field` is from DESCRIPTOR.fields_by_number.
         """
 
     def MergeFrom(self, other: Any) -> None:
@@ -478,6 +497,8 @@ class ProtoView:
         """
         Add the fields of a serialized message of the same type; return the number of bytes.
 
+        `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
+
         Raises:
             ParseError: the bytes are no such message.
         """
@@ -486,16 +507,32 @@ class ProtoView:
         """
         Replace all fields by those of a serialized message; return the number of bytes.
 
+        `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
+
         Raises:
             ParseError: the bytes are no such message.
         """
 
-    def SerializeToString(self) -> bytes:
+    def SerializePartialToString(self, deterministic: bool | None = None) -> bytes:
         """
         Return the message as bytes.
 
         They are the bytes of the file, unknown fields included. `loads_proto` and protobuf read them.
-        Protobuf itself would write the same fields sorted by number.
+
+        Args:
+            deterministic: return the bytes that protobuf writes instead: known fields sorted by number in
+                their shortest form, then the unknown ones. Equal messages have the same bytes.
+        """
+
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+        """
+        Return the message as bytes.
+
+        They are the bytes of the file, unknown fields included. `loads_proto` and protobuf read them.
+
+        Args:
+            deterministic: return the bytes that protobuf writes instead: known fields sorted by number in
+                their shortest form, then the unknown ones. Equal messages have the same bytes.
         """
 
     def SetInParent(self) -> None:
@@ -503,9 +540,14 @@ class ProtoView:
         Make the message present in its parent.
         """
 
-    def WhichOneof(self, name: str) -> str | None:
+    def WhichOneof(self, name: Any) -> str | None:
         """
         Return the name of the member of the oneof that is set, or None.
+        """
+
+    def __contains__(self, name: Any) -> bool:
+        """
+        Return HasField(name).
         """
 
     def __delattr__(self, name: str) -> None: ...
@@ -513,6 +555,11 @@ class ProtoView:
     def __repr__(self) -> str: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __str__(self) -> str: ...
+    def _fields(self) -> builtins.list[tuple[str, Any]]:
+        """
+        Return `(name, value)` for each field that is set, sorted by number.
+        """
+
     def _reading(self) -> tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]:
         """
         Return how to read a copy of the message as this one is read.
@@ -545,13 +592,17 @@ class ProtoView:
         """
 
     def to_text(
-        self, longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615
+        self,
+        longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
+        print_unknown_fields: bool = False,
     ) -> str:
         """
         Return the message in protobuf's text format.
 
         Args:
             longest: strings, bytes and packed values longer than this are cut.
+            print_unknown_fields: print them after the others, by their numbers. Bytes are printed as a
+                string, even if they may be a message.
 
         Raises:
             LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.
@@ -590,9 +641,11 @@ class ProtoView:
         """
 
     @property
-    def DESCRIPTOR(self) -> MessageType:
+    def DESCRIPTOR(self) -> Any:
         """
-        The type of the message: a `types.MessageType`, which lists its fields.
+        The type of the message, as protobuf describes it.
+
+        The `Descriptor` of the package onnx if it is installed; otherwise a `types.MessageType`.
         """
 
     @property
@@ -2711,6 +2764,13 @@ def match_lists(old: Any, new: Any) -> builtins.list[tuple[int, int]]:
 
     They are the ends of the lists, and as many as possible between them. There, a key that occurs twice
     in a list has no partner.
+    """
+
+def message_type_of(object: Any) -> str:
+    """
+    Return the type of a message, like "NodeProto"; an empty string for other objects.
+
+    The message is a ProtoView, an object that has one (`.proto`), or protobuf's own.
     """
 
 def new(message_type: str, /, **kwargs: Any) -> ProtoView:

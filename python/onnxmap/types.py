@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxmap._base.enums import DataType
-from onnxmap._base.schema import is_repeated, message_rows
+from onnxmap._base.schema import is_repeated, message_rows, schema
 
 if TYPE_CHECKING:
     from onnxmap import _core
@@ -160,3 +160,13 @@ def message_type(message: str) -> MessageType:
         for row in sorted(rows, key=itemgetter("number"))
     )
     return MessageType(message, tuple(fields))
+
+
+def message_types() -> list[str]:
+    """Return the names of all types of messages, as `new` and `loads_proto` take them."""
+    return list(schema()["messages"])
+
+
+def enum_types() -> dict[str, dict[str, int]]:
+    """Return the values of all enums: `enum_types()["TensorProto.DataType"]["FLOAT"]` is 1."""
+    return {name: dict(values) for name, values in schema()["enums"].items()}

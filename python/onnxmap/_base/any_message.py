@@ -1,4 +1,4 @@
-"""What a view, an object of onnxmap and a message of protobuf have in common: type and copies."""
+"""New messages, and what they are called in annotations."""
 
 from __future__ import annotations
 
@@ -23,16 +23,3 @@ def new_message(message_type: str, required: dict[str, Any], /, **optional: Any)
     fields = required | optional
     in_order = {name: fields[name] for name in message_rows(message_type) if name in fields}
     return _core.new(message_type, **in_order)
-
-
-def message_name(given: object) -> str:
-    """Return the type of a message, like "NodeProto"; an empty string for anything else.
-
-    The message is a ProtoView, an object of onnxmap that has one (`.proto`), or protobuf's own.
-    """
-    view: Any = getattr(given, "proto", given)
-    if isinstance(view, _core.ProtoView):
-        return view.message_type
-    if not hasattr(view, "SerializeToString"):
-        return ""
-    return str(view.DESCRIPTOR.full_name).removeprefix("onnx.")

@@ -12,20 +12,21 @@ Row = dict[str, Any]
 
 
 @cache
-def _schema() -> dict[str, Any]:
+def schema() -> dict[str, Any]:
+    """Return the rows of all messages, and the values of all enums, by their names."""
     return _core.schema()
 
 
 @cache
 def message_rows(message: str) -> dict[str, Row]:
     """Return the declarations of a message's fields by name, like "TensorProto.Segment"."""
-    return {row["name"]: row for row in _schema()["messages"][message]}
+    return {row["name"]: row for row in schema()["messages"][message]}
 
 
 @cache
 def enum_names(enum: str) -> dict[int, str]:
     """Return the names of an enum by number, like "TensorProto.DataType"."""
-    return {number: name for name, number in _schema()["enums"][enum].items()}
+    return {number: name for name, number in schema()["enums"][enum].items()}
 
 
 def is_repeated(row: Row) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._base.any_message import message_name
 from onnxmap._base.options import Options
 from onnxmap._files.load import open_buffer
 from onnxmap._model import Model
@@ -250,7 +249,7 @@ def dumps(model: Any) -> bytes:
         from onnxmap.interop.ir import proto_of
 
         model = proto_of(model)
-    if not message_name(model):
+    if not _core.message_type_of(model):
         raise TypeError(f"expected a Model or a message, not {type(model).__name__}")
     return getattr(model, "proto", model).SerializeToString()
 
@@ -284,8 +283,8 @@ def _known(model: Any) -> Written | None:
 def _of_message(
     message: Any, path: Any, external_root: Path | None, follow_symlinks: bool
 ) -> Written:
-    if not hasattr(message, "SerializeToString") or message_name(message) != "ModelProto":
-        found = message_name(message) or type(message).__name__
+    if not hasattr(message, "SerializeToString") or _core.message_type_of(message) != "ModelProto":
+        found = _core.message_type_of(message) or type(message).__name__
         is_path = isinstance(message, (str, os.PathLike))
         advice = f": load it first, onnxmap.load({os.fspath(message)!r})" if is_path else ""
         raise TypeError(f"expected a Model, not {found}{advice}")

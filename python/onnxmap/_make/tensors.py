@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from onnxmap import _core
-from onnxmap._base.any_message import Message, message_name, new_message
+from onnxmap._base.any_message import Message, new_message
 from onnxmap._base.enums import DataType
 from onnxmap._make.types import ElementType, element_type
 
@@ -61,7 +61,7 @@ def make_tensor(
 
 def tensor_message(given: Any) -> Any:
     """Return a message for a tensor, which may be a message already, a Tensor or an array."""
-    return given if message_name(given) else _core.tensor_of(given, copy=True)
+    return given if _core.message_type_of(given) else _core.tensor_of(given, copy=True)
 
 
 def _texts(vals: Any) -> list[bytes]:

@@ -91,8 +91,7 @@ def _words(thing: Any) -> str:
         return re.sub("{(.*?)}", lambda found: _fact(thing, found[1]), line)
     if hasattr(thing, "all"):
         return f"of {counted(len(thing), 'tensor')}"
-    fields = [field.name for field, _ in thing.proto.ListFields()]
-    return ", ".join(f"{name}={_short(repr(getattr(thing.proto, name)))}" for name in fields)
+    return ", ".join(f"{name}={_short(repr(value))}" for name, value in thing.proto._fields())
 
 
 def _short(text: str) -> str:

@@ -15,10 +15,10 @@ import onnxmap
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, message_types, open_message
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_message, present_fields
 from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
-from onnxmap.types import FieldType
+from onnxmap.types import FieldType, message_types
 
 # Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
@@ -62,7 +62,7 @@ def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -
         return []
     if not found.is_message:
         return []
-    return [f"{before}{dot}{field.name}" for field, _ in found.value.ListFields()]
+    return [f"{before}{dot}{name}" for name in present_fields(found.value)]
 
 
 def _write_json(found: Found, longest: int) -> None:

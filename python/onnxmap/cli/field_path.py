@@ -11,7 +11,7 @@ from typing import Any
 from onnxmap import ProtoView
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.names import nearest, suggestion
-from onnxmap.types import FieldType
+from onnxmap.types import FieldType, message_type
 
 # One step: a field's name, and perhaps a number or a name in brackets.
 _STEP = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)(?:\[(?:(-?\d+)|("(?:[^"\\]|\\.)*"))\])?')
@@ -97,7 +97,7 @@ def _field(found: Found, name: str, here: str) -> Found:
         )
     if not found.is_message:
         raise UsageError(f"{here} is a plain value and has no field '{name}'")
-    message = found.value.DESCRIPTOR
+    message = message_type(found.value.message_type)
     fields = message.fields_by_name
     if name not in fields:
         near = suggestion(nearest(name, fields)) or "."

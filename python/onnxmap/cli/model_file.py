@@ -14,7 +14,7 @@ from onnxmap.cli.arguments import flag, pair, valued
 from onnxmap.cli.completion import folders, nothing
 from onnxmap.cli.exit_status import UsageError, complain, wrong_values
 from onnxmap.errors import OnnxMapError
-from onnxmap.types import message_type
+from onnxmap.types import FieldType, message_type
 
 STANDARD_INPUT = "-"
 Opened = TypeVar("Opened")
@@ -47,15 +47,6 @@ def _storage_option(text: str) -> tuple[str, object]:
     with contextlib.suppress(ValueError):
         return key, json.loads(value)
     return key, value
-
-
-def message_types() -> list[str]:
-    """Return the names of all types of messages in onnx.proto and its companions."""
-    found = ["ModelProto", "OperatorSetProto", "SequenceProto", "MapProto", "OptionalProto"]
-    for name in found:
-        inner = [each.type_name for each in message_type(name).fields if each.type == "message"]
-        found += [each for each in dict.fromkeys(inner) if each not in found]
-    return found
 
 
 def open_message(
@@ -124,7 +115,7 @@ def _check_type(file: str, message: onnxmap.ProtoView) -> None:
         UsageError: the message has such a field, or lacks its mark (see `_has_mark`).
     """
     for part in _parts(message):
-        known = part.DESCRIPTOR.fields_by_number if len(part.unknown_fields) else {}
+        known = message_type(part.message_type).fields_by_number if len(part.unknown_fields) else {}
         for field in part.unknown_fields:
             number, wire_type = field.field_number, field.wire_type
             if part is message or number in known:
@@ -140,12 +131,25 @@ def _check_type(file: str, message: onnxmap.ProtoView) -> None:
 def _parts(message: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
     """The message, and all messages inside it."""
     yield message
-    for _, value in message.ListFields():
+    for value in present_fields(message).values():
         if isinstance(value, onnxmap.ProtoView):
             yield from _parts(value)
         elif isinstance(value, onnxmap.MessageList):
             for each in value:
                 yield from _parts(each)
+
+
+def present_fields(message: onnxmap.ProtoView) -> dict[str, Any]:
+    """Return the values of the fields that are set, by name. ListFields() may import onnx."""
+    names = (
+        each.name for each in message_type(message.message_type).fields if _is_set(message, each)
+    )
+    return {name: getattr(message, name) for name in names}
+
+
+def _is_set(message: onnxmap.ProtoView, field: FieldType) -> bool:
+    has_values = field.is_repeated and len(getattr(message, field.name)) > 0
+    return has_values or (not field.is_repeated and message.HasField(field.name))
 
 
 def _has_mark(message: onnxmap.ProtoView) -> bool:

@@ -30,6 +30,7 @@ from onnxmap.cli.saving import (
 )
 from onnxmap.cli.text import bytes_in_words, escape, print_json, short_path
 from onnxmap.errors import SaveError
+from onnxmap.types import message_type
 
 _METADATA = "metadata_props."
 _TEXTS = ("doc_string", "producer_name", "producer_version", "domain")
@@ -126,7 +127,7 @@ def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
 
 def _looks_like_field(key: str) -> bool:
     """Whether a key is like the name of a field, or a path into one: `Doc_string`, `graph.name`."""
-    known = ("opset", "opset_version", *onnxmap.types.message_type("ModelProto").fields_by_name)
+    known = "opset", "opset_version", *(each.name for each in message_type("ModelProto").fields)
     return not key.startswith(_METADATA) and _plain(key.partition(".")[0]) in map(_plain, known)
 
 

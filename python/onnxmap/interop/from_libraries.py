@@ -1,4 +1,4 @@
-"""Models from what other libraries made of a structure: `from_proto`, `from_ir`."""
+"""What comes from other libraries: models (`from_proto`, `from_ir`), and types of messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._base.any_message import message_name
 from onnxmap._base.options import options_of
 from onnxmap._base.paths import is_url
 from onnxmap._files.load import loads
@@ -25,6 +24,7 @@ from onnxmap.interop.without_weights import (
     give_values,
     place_of,
 )
+from onnxmap.types import message_type
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -58,8 +58,8 @@ def from_proto(proto: Any, weights: Model | Iterable[Model] | None = None) -> Mo
         ExternalDataError: an external file, to which an entry refers, cannot be read.
         ParseError: the message is no model.
     """
-    if message_name(proto) != "ModelProto":
-        raise TypeError(f"expected a ModelProto, not {message_name(proto) or type(proto).__name__}")
+    if (kind := _core.message_type_of(proto)) != "ModelProto":
+        raise TypeError(f"expected a ModelProto, not {kind or type(proto).__name__}")
     data = getattr(proto, "proto", proto).SerializeToString()
     if weights is None:
         return loads(data)
@@ -266,3 +266,12 @@ def _no_values(tensor: _core.Tensor, fault: str) -> TensorError:
     return TensorError(
         f"tensor {name!r} has no values, {fault}", code="tensor.no_values", tensor=name
     )
+
+
+def descriptor(message: str) -> Any:
+    """Return protobuf's Descriptor of a message; its MessageType if `onnx` does not have it."""
+    with suppress(ImportError, KeyError):
+        from onnx import onnx_data_pb2, onnx_operators_ml_pb2  # noqa: F401 -- they register theirs
+
+        return onnx_data_pb2.DESCRIPTOR.pool.FindMessageTypeByName(f"onnx.{message}")
+    return message_type(message)

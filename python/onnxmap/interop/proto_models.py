@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._write.options import MOST_FOR_PROTOBUF
 from onnxmap.errors import SaveError, TensorError
+from onnxmap.interop.from_libraries import descriptor
 from onnxmap.interop.protobuf import message_class
 from onnxmap.interop.without_weights import clear_values, is_large, place_of, refer, structure_of
+from onnxmap.types import MessageType
 
 if TYPE_CHECKING:
     from onnxmap._base.any_message import Message
@@ -30,11 +32,10 @@ def to_proto(document: _core.Document, weights: str) -> Any:
 
 def model_class() -> Any:
     """Return the class `ModelProto` of onnx, or an equal one if onnx is not installed."""
-    try:
-        from onnx import ModelProto
-    except ModuleNotFoundError:
+    found = descriptor("ModelProto")
+    if isinstance(found, MessageType):
         return message_class("ModelProto")
-    return ModelProto
+    return found._concrete_class
 
 
 def _refer(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:

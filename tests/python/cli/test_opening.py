@@ -23,11 +23,11 @@ from onnxmap.cli.exit_status import in_words
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
     add_opening_options,
-    message_types,
     open_message,
     open_model,
 )
 from onnxmap.errors import Remedy
+from onnxmap.types import message_types
 
 
 @pytest.fixture

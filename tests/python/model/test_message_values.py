@@ -18,6 +18,7 @@ from support.models.sample import floats, model_of
 from support.models.small import SMALL_MODELS
 
 import onnxmap
+from onnxmap.types import message_type
 
 
 def view(message: Any) -> onnxmap.ProtoView:
@@ -155,7 +156,7 @@ def test_types_of_messages_list_their_fields() -> None:
         if name.startswith("TYPE_")
     }
     for message in (onnx.ModelProto(), NodeProto(), TensorProto(), onnx.TypeProto()):
-        mine, theirs = view(message).DESCRIPTOR, message.DESCRIPTOR
+        mine, theirs = message_type(message.DESCRIPTOR.name), message.DESCRIPTOR
         assert mine.name == theirs.name
         expected = sorted(theirs.fields, key=lambda field: field.number)
         assert [(f.name, f.number, f.type) for f in mine.fields] == [

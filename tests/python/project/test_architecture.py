@@ -203,7 +203,7 @@ GENERIC = {"bind_proto_view.cpp", "bind_schema.cpp", "bind_unknown_fields.cpp"}
 GENERIC |= {"proto_fields.cpp", "proto_fields.hpp"}
 # And those that edit any field, which is known by its row.
 GENERIC |= {"bind_proto_edits.cpp", "editing.cpp", "editing.hpp", "handles.hpp"}
-GENERIC |= {"field_encoding.cpp", "field_encoding.hpp", "value_list.cpp", "value_list.hpp"}
+GENERIC |= {"field_encoding.cpp", "field_encoding.hpp", "value_list.cpp"}
 GENERIC |= {"field_mapping.cpp", "field_mapping.hpp"}
 
 

@@ -40,6 +40,7 @@ LEFT_OUT = {
     "__reduce_ex__": "pickle calls it, in `again`",
     "__getstate__": "pickle calls it",
     "__setstate__": "pickle calls it",
+    "__deepcopy__": "copy.deepcopy calls it",
     "session": "onnxruntime is not made for random models: it may end the process",
     "infer_shapes": "neither is the package onnx",
     "convert_version": "neither is the package onnx",

@@ -27,7 +27,9 @@ REFUSALS = (
 
 # How to call the members that need an argument.
 _WITH_ARGUMENTS: dict[str, Loop] = {
+    "ProtoView.FromString": lambda view: view.FromString(view.SerializeToString()),
     "ProtoView.HasField": lambda view: [view.HasField(f.name) for f, _ in view.ListFields()],
+    "ProtoView.SerializeToString": lambda view: view.SerializeToString(deterministic=True),
     "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
     "ProtoView.write_text": lambda view: view.write_text(lambda _: None),
     "ProtoView.write_json": lambda view: view.write_json(lambda _: None),
@@ -69,8 +71,8 @@ NOT_TRIED = {
                 "SparseInitializers": "clear pop popitem setdefault update",
                 "MessageList": f"add {_LIST_EDITS}",
                 "ValueList": _LIST_EDITS,
-                "ProtoView": "Clear ClearField CopyFrom MergeFrom MergeFromString ParseFromString "
-                "SetInParent",
+                "ProtoView": "Clear ClearField CopyFrom DiscardUnknownFields MergeFrom "
+                "MergeFromString ParseFromString SetInParent",
                 "Model": "revert",
             }.items()
             for name in names.split()
