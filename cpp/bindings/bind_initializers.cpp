@@ -226,6 +226,7 @@ void put(const Initializers& self, const py::object& name, const Handle& made,
          const std::optional<Named>& before) {
     const auto& row = row_named(self, kField);
     if (!before) {
+        check_free<SparseInitializers>(self, name, "sparse_initializers");
         assign(made, row_named(made, "name"), name);
         splice(self, row, std::vector<NewElement>{{kAtEnd, made}});
         return;

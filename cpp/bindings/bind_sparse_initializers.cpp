@@ -43,7 +43,11 @@ void set_item(const SparseInitializers& self, const py::object& name, const py::
     const auto before = position_in(self, name);
     const NewElement added{before.value_or(kAtEnd), made};
     std::vector<std::uint64_t> gone;
-    if (before) gone.push_back(*before);
+    if (before) {
+        gone.push_back(*before);
+    } else {
+        check_free<Initializers>(self, name, "initializers");
+    }
     splice(self, row_named(self, kSparseField), {&added, 1}, gone);
 }
 

@@ -25,6 +25,14 @@ inline void check_new_name(const py::object& name) {
     if (py::len(name) == 0) throw py::value_error("an initializer needs a name");
 }
 
+/// Throws ValueError if an initializer of the other class has the name.
+template <class Other, class Mapping>
+void check_free(const Mapping& self, const py::object& name, const char* others) {
+    if (!below_guard(self, [&] { return has_name(Other{self}, name); })) return;
+    throw py::value_error(to_printable(py::repr(name)) + " is a name of " + others +
+                          " already: remove that one first");
+}
+
 /// Throws ValueError if the value of an initializer is used.
 template <class Mapping>
 void check_unused(const Mapping& self, const py::object& name) {

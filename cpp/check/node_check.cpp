@@ -35,7 +35,9 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
     model::NameTable names;
     for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
         const onnx::Message message = node.inner(row, parts.attributes[i]);
-        const AttributeParts attribute = parts_of(message);
+        AttributeParts attribute = parts_of(message);
+        // The part of a model that is compiled for a device.
+        if (model::is_ep_context(parts.domain, parts.op_type)) attribute.bad_string = nullptr;
         const std::string_view name = attribute.name;
         const bool is_repeated = !name.empty() && !names.add(name).is_new;
         const FieldPath here{&place, &row, i, is_repeated ? std::string_view() : name};

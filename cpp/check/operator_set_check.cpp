@@ -48,6 +48,7 @@ void check_members(Checking& checking, const onnx::Message& set, const FieldPath
         const onnx::Message each = set.inner(row, value);
         const FieldPath place{&root, &row, i++};
         const auto name = each.text(field<"OperatorProto.op_type">);
+        check_identifier(checking.findings, name, place);
         if (name.empty()) {
             checking.found(Rule::operator_set_operator_name, place, "the operator has no op_type");
         } else if (!names.add(name).is_new) {

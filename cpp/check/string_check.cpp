@@ -61,38 +61,26 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-const char* removed_field(const onnx::Message& message, const wire::Field& unknown) noexcept {
-    struct Removed {
-        const wire::MessageTable* table;
-        std::uint32_t number;
-        const char* name;
-    };
-    // Source: onnx.proto, `reserved`.
-    static constexpr Removed kRemoved[] = {
-        {&onnx::message<"AttributeProto">, 12, "v"},
-        {&onnx::message<"FunctionProto">, 2, "since_version"},
-        {&onnx::message<"FunctionProto">, 3, "status"},
-    };
-    for (const Removed& each : kRemoved) {
-        if (each.table == &message.table() && each.number == unknown.number) return each.name;
-    }
-    return nullptr;
+std::string_view removed_field(const onnx::Message& message, const wire::Field& found) noexcept {
+    constexpr std::uint32_t kValue = 12;  // AttributeProto.v. Source: onnx.proto, `reserved`
+    const wire::FieldRow* const row = message.table().find(found.number);
+    if (row != nullptr && row->retired) return row->name;
+    const bool is_attribute = &message.table() == &onnx::message<"AttributeProto">;
+    return is_attribute && found.number == kValue ? "v" : "";
 }
 
 void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place) {
     if (!findings.wants(Rule::model_text) && !findings.wants(Rule::model_field_removed)) return;
     std::vector<std::pair<const wire::FieldRow*, std::uint64_t>> counts;  // of repeated fields
     message.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
-        if (row == nullptr) {
-            if (const char* const removed = removed_field(message, found)) {
-                findings.add(Rule::model_field_removed, place, [&] {
-                    return "it has field " + std::to_string(found.number) + ", which was " +
-                           removed;
-                });
-            }
-            return;
+        const std::string_view removed = removed_field(message, found);
+        if (!removed.empty()) {
+            findings.add(Rule::model_field_removed, place, [&] {
+                return "it has field " + std::to_string(found.number) + ", which was " +
+                       std::string(removed);
+            });
         }
-        if (row->type != wire::Type::string) return;
+        if (row == nullptr || row->type != wire::Type::string) return;
         std::uint64_t index = 0;
         if (row->repeated()) {
             auto known =

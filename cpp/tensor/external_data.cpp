@@ -269,11 +269,12 @@ std::string ExternalFiles::near_name(std::string_view location) const {
         const std::lock_guard lock(mutex_);
         const auto known = near_names_.find(location);
         if (known != near_names_.end()) return known->second;
-        if (near_names_.size() == kMostSearches) return {};
+        if (near_names_.size() >= kMostSearches) return {};
+        near_names_.try_emplace(std::string(location));  // other threads count this search
     }
     std::string text = find_near_name(location);
     const std::lock_guard lock(mutex_);
-    return near_names_.try_emplace(std::string(location), std::move(text)).first->second;
+    return near_names_.find(location)->second = std::move(text);
 }
 
 std::string ExternalFiles::find_near_name(std::string_view location) const {

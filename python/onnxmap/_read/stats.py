@@ -106,10 +106,9 @@ def read_stats(
     progress: ProgressArgument,
 ) -> ModelStats:
     """See `Model.stats`."""
-    count = thread_count(threads)
     plan = _core.plan_stats(initializers, names)
     with Progress(progress, plan.nbytes, "reading", delay=_DELAY) as shown:
-        rows, total = plan.read(count, shown.callback)
+        rows, total = plan.read(thread_count(threads), shown.callback)
     tensors = {name: TensorStats(dtype, shape, *found) for name, dtype, shape, found in rows}
     return ModelStats(tensors, _with_extremes(TensorStats(None, None, *total), tensors.values()))
 
@@ -122,7 +121,8 @@ def _with_extremes(total: TensorStats, tensors: Iterable[Any]) -> TensorStats:
     finite = [found for found in tensors if found.finite]
     if not finite or any(found.min is None for found in finite):
         return total
-    return replace(total, min=min(each.min for each in finite), max=max(each.max for each in finite))
+    least, most = min(found.min for found in finite), max(found.max for found in finite)
+    return replace(total, min=least, max=most)
 
 
 def cells(found: TensorStats) -> tuple[str, ...]:

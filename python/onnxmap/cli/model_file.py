@@ -19,10 +19,11 @@ from onnxmap.types import FieldType, message_type
 STANDARD_INPUT = "-"
 Opened = TypeVar("Opened")
 
-# Source: onnx-operators.proto, OperatorSetProto.magic.
-_MAGIC = "ONNXOPSET"
-# The field that messages of these types have, in the order in which they are tried.
-_MARKS = {"SequenceProto": "elem_type", "MapProto": "key_type", "TensorProto": "data_type"}
+# The field that messages of these types have, and its values; in the order in which they are tried.
+_MARKS: dict[str, tuple[str, Any]] = {
+    "OperatorSetProto": ("magic", {"ONNXOPSET"}), "SequenceProto": ("elem_type", range(1, 6)),
+    "MapProto": ("key_type", {*range(2, 9), 12, 13}), "TensorProto": ("data_type", range(1, 1000)),
+}  # fmt: skip
 
 
 def add_opening_options(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def add_opening_options(parser: argparse.ArgumentParser) -> None:
 
 def _storage_option(text: str) -> tuple[str, object]:
     key, value = pair(text)
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         return key, json.loads(value)
     return key, value
 
@@ -64,7 +65,7 @@ def open_message(
         named = _message(file, standard_input(file), arguments, message)
         _check_type(file, named)
         return named
-    found = _model_or(file, arguments, "OperatorSetProto", *_MARKS)
+    found = _model_or(file, arguments, *_MARKS)
     return found.proto if isinstance(found, onnxmap.Model) else found
 
 
@@ -132,19 +133,15 @@ def _parts(message: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
     """The message, and all messages inside it."""
     yield message
     for value in present_fields(message).values():
-        if isinstance(value, onnxmap.ProtoView):
-            yield from _parts(value)
-        elif isinstance(value, onnxmap.MessageList):
-            for each in value:
+        for each in value if isinstance(value, onnxmap.MessageList) else [value]:
+            if isinstance(each, onnxmap.ProtoView):
                 yield from _parts(each)
 
 
 def present_fields(message: onnxmap.ProtoView) -> dict[str, Any]:
     """Return the values of the fields that are set, by name. ListFields() may import onnx."""
-    names = (
-        each.name for each in message_type(message.message_type).fields if _is_set(message, each)
-    )
-    return {name: getattr(message, name) for name in names}
+    fields = message_type(message.message_type).fields
+    return {each.name: getattr(message, each.name) for each in fields if _is_set(message, each)}
 
 
 def _is_set(message: onnxmap.ProtoView, field: FieldType) -> bool:
@@ -157,10 +154,9 @@ def _has_mark(message: onnxmap.ProtoView) -> bool:
 
     A sequence may be a tensor by this, as its values may be numbers. A tensor is no sequence.
     """
-    if message.message_type == "OperatorSetProto":
-        return bool(message.magic == _MAGIC)
-    has_mark = getattr(message, _MARKS[message.message_type]) != 0
-    return has_mark and not any(len(part.unknown_fields) for part in _parts(message))
+    name, values = _MARKS[message.message_type]
+    unknown = name != "magic" and any(len(part.unknown_fields) for part in _parts(message))
+    return getattr(message, name) in values and not unknown
 
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:

@@ -90,3 +90,14 @@ def test_the_bases_keep_all_rules() -> None:
     operators = text_format.Parse(SMALL_SET, OperatorSetProto()).SerializeToString()
     view = onnxmap.loads_proto(operators, "OperatorSetProto")
     assert found_in(onnxmap.wrap(view), values=True, strict=True) == []
+
+
+@pytest.mark.parametrize("removed", ["since_version", "status"])
+def test_a_removed_field_as_old_files_have_it(removed: str) -> None:
+    model = onnxmap.loads(text_format.Parse(SMALL, ModelProto()).SerializeToString())
+    function = model.functions.add(name="F", domain="org.example")
+    key = {"since_version": b"\x10", "status": b"\x18"}[removed]
+    function.proto.MergeFromString(key + b"\x01")
+    (found,) = model.check(select="model.field_removed")
+    assert found.where == "functions[0]"
+    assert found.message.endswith(f"which was {removed}")

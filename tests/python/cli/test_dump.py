@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from google.protobuf import json_format, text_format
-from onnx import TensorProto, helper, numpy_helper
+from onnx import MapProto, TensorProto, helper, numpy_helper
 from support.models.hard_names import EVIL_NAME, EVIL_SHOWN, save, tensor
 from support.processes.command_line import Run
 
@@ -239,6 +239,8 @@ class TestType:
             numpy_helper.from_list(tensors, title),
             nested,
             numpy_helper.from_dict(dict(enumerate(tensors)), title),
+            MapProto(key_type=TensorProto.STRING, string_keys=[b""]),
+            TensorProto(data_type=TensorProto.FLOAT, float_data=[1]),
         ):
             path = write_message(tmp_path, made.SerializeToString())
             ran = run("dump", path, "--full")

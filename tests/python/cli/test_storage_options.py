@@ -85,3 +85,12 @@ def test_a_storage_option_that_is_no_pair(run: Run, small: Path, value: str) -> 
     ran = run("show", small, "--storage-option", value)
     assert (ran.status, ran.err.count("\n")) == (2, 1)
     assert "must be of the form NAME=VALUE" in ran.err
+
+
+def test_a_value_that_is_nested_too_deep_is_a_string(
+    run: Run, store: type[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store().pipe_file("/m.onnx", model_of([]).SerializeToString())
+    forget()
+    assert run("show", "told://m.onnx", "--storage-option", "a=" + "[" * 100_000).status == 0
+    assert Store.got == [{"a": "[" * 100_000}]

@@ -105,3 +105,14 @@ def test_a_tensor_of_another_model_with_external_data_is_copied(tmp_path: Any) -
     ).graph.sparse_initializers["w"]
     again = onnxmap.loads(onnxmap.dumps(target)).graph.sparse_initializers["v"]
     assert again.values.numpy().tolist() == values.tolist()
+
+
+def test_a_name_is_that_of_one_initializer_dense_or_sparse(model: onnxmap.Model) -> None:
+    model.initializers["w"] = np.zeros(2, np.float32)
+    with pytest.raises(ValueError, match="'w' is a name of initializers already: remove that one"):
+        model.graph.sparse_initializers["w"] = sparse(1)
+    with pytest.raises(ValueError, match="'free' is a name of sparse_initializers already"):
+        model.initializers["free"] = np.zeros(2, np.float32)
+    del model.graph.sparse_initializers["free"]
+    model.initializers["free"] = np.zeros(2, np.float32)
+    assert list(model.initializers) == ["w", "free"]

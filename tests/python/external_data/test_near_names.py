@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from onnx import helper
 from support.models.sample import external, model_of
 from support.processes.file_watch import FileWatch
 
@@ -43,6 +44,21 @@ def test_the_error_and_the_finding_name_the_nearest_file(tmp_path: Path, name: s
     assert found == [str(caught.value)]
     (tmp_path / there).rename(tmp_path / location)
     assert model.initializers["w"].numpy().tolist() == [0, 0]
+
+
+def test_threads_search_no_more_often_than_one(tmp_path: Path) -> None:
+    made = model_of([])
+    made.opset_import.add(domain="com.microsoft", version=1)
+    for i in range(3_000):  # so many nodes are checked by several threads
+        context = {"embed_mode": 0, "ep_cache_context": f"context_{i:04}.bin"}
+        made.graph.node.append(
+            helper.make_node("EPContext", [], [f"y{i}"], domain="com.microsoft", **context)
+        )
+    (tmp_path / "context.bin").write_bytes(b"")
+    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+    report = onnxmap.load(tmp_path / "m.onnx").check(select="node.ep_context_file")
+    assert report.counts == {"node.ep_context_file": 3_000}
+    assert 0 < sum("did you mean" in each.message for each in report) <= 8
 
 
 def test_a_name_unlike_all_others_gets_no_suggestion(tmp_path: Path) -> None:

@@ -140,6 +140,26 @@ EXAMPLES = [
         ),
     ),
     Example(
+        "model.field_removed",
+        "functions[0]",
+        broken="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b"
+              opset_import { version: 21 }
+              node { op_type: "Relu" input: "a" output: "b" }
+              2: "removed"
+            }
+        """,
+        kept="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b"
+              opset_import { version: 21 }
+              node { op_type: "Relu" input: "a" output: "b" }
+            }
+        """,
+        stand_in=StandIn('2: "removed"', 'doc_string: "removed"', b"\x12", b"\x42", b"\x07removed"),
+    ),
+    Example(
         "model.device",
         "graph.node[1].device_configurations[0]",
         broken="""

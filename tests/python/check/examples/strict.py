@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from check.examples.attribute import custom
-from check.examples.example import Example
+from check.examples.example import SMALL_SET, Example
 
 EXAMPLES = [
+    Example(
+        "graph.identifier",
+        "operator[0]",
+        base=SMALL_SET,
+        broken='operator { op_type: "1x" since_version: 1 }',
+        kept='operator { op_type: "x1" since_version: 1 }',
+    ),
     Example(
         "model.metadata_form",
         "metadata_props[0]",
