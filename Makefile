@@ -33,7 +33,7 @@ plain: ## the C++ tests with POSIX alone, without what Linux adds, under the san
 asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(IN_BIN) cmake --workflow --preset asan
 	$(PYTHON) -m venv --clear --upgrade-deps build/asan-venv && ONNXMAP_SANITIZE=1 build/asan-venv/bin/python -m pip install '.[test]'
-	tools/with_sanitizers build/asan-venv/bin/python -m pytest -n "$$(nproc)" $(TESTS)
+	tools/with_sanitizers build/asan-venv/bin/python -m pytest -n auto $(TESTS)
 
 tsan: ## many threads on one model under ThreadSanitizer
 	$(IN_BIN) cmake --workflow --preset tsan

@@ -28,8 +28,8 @@ class OuterScopes {
     [[nodiscard]] std::optional<onnx::Message> around(const onnx::Message& graph) const;
 
   private:
-    // `scope`: the graph or function around the message; null if there is none.
-    void enter(const onnx::Message& message, const onnx::Message* scope, std::uint32_t depth_left);
+    // `scope`: the graph or function around the entered message; null if there is none.
+    void enter(const onnx::Message& entered, const onnx::Message* scope, std::uint32_t depth_left);
 
     std::uint64_t made_at_;
     std::optional<onnx::Message> main_;

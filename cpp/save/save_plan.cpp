@@ -111,7 +111,7 @@ void SavePlan::add(PlannedModel planned) {
     model::check_overlap(document, std::vector(sources.begin(), sources.end()), nbytes);
 }
 
-void SavePlan::find_ep_context_files(Model& model) {
+void SavePlan::find_ep_context_files(Model& model) const {
     const PlannedModel& planned = model.planned;
     if (planned.copies.empty() || options_.external != PlanOptions::External::keep) return;
     model::for_each_ep_context_file(

@@ -169,7 +169,7 @@ class SavePlan {
                     std::uint64_t position);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,
                                     bool replaces);
-    void find_ep_context_files(Model& model);
+    void find_ep_context_files(Model& model) const;
     void copy_data_files(Model& model);
     void keep_in_place(Model& model);
     [[nodiscard]] FileContent parts_of(Model& model, const std::vector<std::string>& checksums);

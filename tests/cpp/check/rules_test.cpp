@@ -240,13 +240,15 @@ TEST_CASE("check: rules of functions and training") {
         return blob(7, op({}, {"y"}, join(blob(4, name), blob(7, "org.a.b"))));
     };
     const Bytes own = blob(9, join(blob(1, "org.a.b"), scalar(2, 1)));
+    const Bytes import_12 = blob(9, scalar(2, 12));
     check_cases(
         {{"valid", join(blob(4, "x"), blob(5, "x")), ""},
          {"parameters", join(blob(4, "x"), blob(4, "x"), blob(5, "q"), blob(6, "p"), blob(6, "p")),
           "function.parameter_repeated @ functions[0].attribute[1]; function.parameter_repeated @ "
           "functions[0].input[1]; function.output_undefined @ functions[0].output[0]; "},
-         {"another version", blob(9, join(blob(1, ""), scalar(2, 20))),
-          "function.opset_version @ functions[0].opset_import[0]; "},
+         {"another version of Relu", join(import_12, blob(7, join(blob(4, "Relu"), blob(2, "y")))),
+          "function.opset_version @ functions[0].node[0]; "},
+         {"the same Not", join(import_12, blob(7, join(blob(4, "Not"), blob(2, "y")))), ""},
          {"it calls itself", join(own, call("f")), "function.recursion @ functions[0]; "},
          {"it calls another", join(own, call("g")), {}}},
         in_function);

@@ -87,7 +87,9 @@ TEST_CASE("header: has location and segment") {
     CHECK(header_of(join(scalar(14, 1), scalar(14, 7))).external);
     CHECK_FALSE(header_of(join(scalar(14, 1), scalar(14, 0))).external);
     CHECK_FALSE(header_of(scalar(14, 7)).external);
-    CHECK(header_of(blob(3, Bytes{})).has_segment);
+    CHECK(header_of(blob(3, scalar(1, 0))).has_segment);
+    CHECK(header_of(join(blob(3, scalar(2, 4)), blob(3, Bytes{}))).has_segment);
+    CHECK_FALSE(header_of(blob(3, Bytes{})).has_segment);
     const auto empty_raw = header_of(join(blob(9, "aaaa"), blob(9, "")));
     REQUIRE(empty_raw.raw_data);
     CHECK(empty_raw.raw_data->empty());
