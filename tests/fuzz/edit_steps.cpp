@@ -282,6 +282,11 @@ void EditSteps::merge(const Handle& handle) {
     const auto from = choose_of(handle.message.table());
     if (!from || !affords(*from)) return;
     model::merge_from(document(handle), handle.message.current(), {document(*from), from->message});
+    if (!random_.one_in(4)) return;
+    model::discard_unknown(document(handle), handle.message.current());
+    handle.message.current().for_each_field([](const wire::Field&, const wire::FieldRow* row) {
+        require(row != nullptr && !row->retired, "an unknown field that was discarded is there");
+    });
 }
 
 }  // namespace onnxmap::fuzz

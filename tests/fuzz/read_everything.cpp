@@ -66,6 +66,7 @@ class Reading {
         attempt(false, [&] { ask_questions(document_, constant()); });
         onnx::TextOptions few;
         few.longest = 2;
+        few.unknown_fields = true;
         for (const onnx::TextOptions& options : {onnx::TextOptions(), few}) {
             attempt(true, [&] {
                 onnx::write_text(document_.root(), options,
