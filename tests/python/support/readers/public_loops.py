@@ -45,7 +45,10 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
         for body in ("Graph", "Function")
         for name in ("producer", "consumers", "uses", "value")
     },
-    "Initializers.get": lambda them: [them.get(name) for name in them],
+    **{
+        f"{kind}.get": lambda them: [them.get(name) for name in them]
+        for kind in ("Initializers", "SparseInitializers")
+    },
 }
 
 _LIST_EDITS = "MergeFrom append clear extend insert pop remove reverse sort"
