@@ -269,8 +269,11 @@ py::object pop(const MessageList& self, const py::object& index) {
 // As in protobuf, an edit of an empty list may leave its absent message absent.
 bool is_nothing(const MessageList& self) { return self.absent && count_of(self) == 0; }
 
+// Not model::clear(), which detaches the handles of the list.
 void clear(const MessageList& self) {
-    if (!is_nothing(self)) model::clear(*self.document, to_change(self), *self.row);
+    std::vector<std::uint64_t> all(count_of(self));
+    std::iota(all.begin(), all.end(), 0);
+    erase(self, all);
 }
 
 // The copies of all messages, in a message of their own.

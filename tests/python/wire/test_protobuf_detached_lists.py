@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from onnx import ModelProto
 from support.edits.models import EDIT_MODELS
 from support.oracles.steps import disagreements
 
@@ -184,3 +185,13 @@ def test_elements_that_were_added_keep_their_edits_in_a_detached_list() -> None:
     node.attribute.add(name="a").t.name = "edited"
     node.ClearField("attribute")
     assert [each.t.name for each in held] == ["edited"]
+
+
+def test_a_list_that_is_emptied_by_another_handle_stays() -> None:
+    proto = onnxmap.loads(
+        ModelProto(opset_import=[{"version": 3}], graph={}).SerializeToString()
+    ).proto
+    kept = proto.opset_import
+    proto.opset_import.clear()
+    kept.add(version=4)
+    assert [each.version for each in proto.opset_import] == [4]
