@@ -128,6 +128,13 @@ void check_field_version(std::int64_t ir_version, Findings& findings, const wire
     });
 }
 
+void check_reverse_dns(Findings& findings, Rule rule, std::string_view domain,
+                       const FieldPath& place) {
+    if (plain_domain(domain).empty() || is_reverse_dns(domain)) return;
+    findings.add(rule, place,
+                 [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
+}
+
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place) {
     if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
     findings.add(Rule::graph_identifier, place,

@@ -136,6 +136,10 @@ struct Checking {
 void check_field_version(std::int64_t ir_version, Findings& findings, const wire::FieldRow& row,
                          std::int64_t since, const FieldPath& place);
 
+/// With a rule that a domain is a name in reverse DNS form. The default domain keeps it.
+void check_reverse_dns(Findings& findings, Rule rule, std::string_view domain,
+                       const FieldPath& place);
+
 /// With the rule that names are identifiers of C, if it is asked for.
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place);
 

@@ -93,11 +93,9 @@ void check_defaults(Checking& checking, const onnx::Message& function, const Fie
 
 // Of operators that ONNX describes, nodes tell whether the two versions differ.
 void check_function_imports(Checking& checking, const onnx::Message& function,
-                            const FieldPath& place, Imports& imports) {
+                            const FieldPath& place, const KnownOperators* own,
+                            const KnownOperators* of_model) {
     const wire::FieldRow& row = field<"FunctionProto.opset_import">;
-    note_imports(checking, function, row, place, imports);
-    const KnownOperators* const own = checking.operators_of(imports);
-    const KnownOperators* const of_model = checking.operators_of(checking.imports);
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message import = function.inner(row, value);
@@ -106,7 +104,10 @@ void check_function_imports(Checking& checking, const onnx::Message& function,
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         const auto in_model = checking.imports.find(domain);
         if (!in_model || *in_model == version) return;
-        if (own != nullptr && own->describes(domain) && of_model->describes(domain)) return;
+        if (own != nullptr && of_model != nullptr && own->describes(domain) &&
+            of_model->describes(domain)) {
+            return;
+        }
         checking.found(Rule::function_opset_version, at, [&] {
             return "the function imports version " + std::to_string(version) + " of " +
                    quoted(domain) + ", and the model version " + std::to_string(*in_model);
@@ -145,17 +146,20 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
         });
     }
     Imports imports;
-    check_function_imports(checking, function, place, imports);
+    note_imports(checking, function, field<"FunctionProto.opset_import">, place, imports);
     // The members of an operator set see each other.
     if (checking.set && !imports.find(checking.set->domain)) {
         imports.add(checking.set->domain, checking.set->version);
     }
+    const KnownOperators* const operators = checking.operators_of(imports);
+    const KnownOperators* const of_model =
+        checking.set ? nullptr : checking.operators_of(checking.imports);
+    check_function_imports(checking, function, place, operators, of_model);
     Parameters attributes(checking, "attribute");
     note_attributes(checking, function, place, attributes);
 
-    const Owner owner{imports, checking.operators_of(imports), &attributes.names(),
-                      checking.functions.find(domain, name, overload),
-                      checking.set ? nullptr : checking.operators_of(checking.imports)};
+    const Owner owner{imports, operators, &attributes.names(),
+                      checking.functions.find(domain, name, overload), of_model};
     const auto fields = checking.document.index(function);
     NodeListCheck body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
     Parameters inputs(checking, "input");
@@ -197,10 +201,7 @@ void note_imports(Checking& checking, const onnx::Message& parent, const wire::F
                 return "the version of " + quoted(domain) + " is " + std::to_string(version);
             });
         }
-        if (!plain_domain(domain).empty() && !is_reverse_dns(domain)) {
-            checking.found(Rule::model_opset_import_domain, at,
-                           [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
-        }
+        check_reverse_dns(checking.findings, Rule::model_opset_import_domain, domain, at);
         if (!imports.add(domain, version)) {
             checking.found(Rule::model_opset_import_repeated, at,
                            [&] { return "the domain " + quoted(domain) + " is imported twice"; });

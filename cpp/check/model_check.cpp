@@ -110,10 +110,8 @@ void check_origin(Checking& checking, const onnx::Message& model, const FieldPat
     const auto domain = model.text(row);
     if (domain.empty()) {
         checking.found(Rule::model_no_domain, root, "the model has no domain");
-    } else if (!is_reverse_dns(domain)) {
-        checking.found(Rule::model_domain, FieldPath{&root, &row},
-                       [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
     }
+    check_reverse_dns(checking.findings, Rule::model_domain, domain, FieldPath{&root, &row});
     for (const wire::FieldRow* const each :
          {&field<"ModelProto.producer_name">, &field<"ModelProto.producer_version">}) {
         if (!model.text(*each).empty()) continue;

@@ -87,11 +87,8 @@ void check_operator_set(Checking& checking, const onnx::Message& set, const Fiel
                        [&] { return std::string(row->name) + " is " + std::to_string(version); });
     }
     const auto domain = set.text(field<"OperatorSetProto.domain">);
-    if (!plain_domain(domain).empty() && !is_reverse_dns(domain)) {
-        checking.found(Rule::operator_set_domain,
-                       FieldPath{&root, &field<"OperatorSetProto.domain">},
-                       [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
-    }
+    check_reverse_dns(checking.findings, Rule::operator_set_domain, domain,
+                      FieldPath{&root, &field<"OperatorSetProto.domain">});
     check_form(checking, set, field<"OperatorSetProto.ir_version_prerelease">, root);
     check_form(checking, set, field<"OperatorSetProto.ir_build_metadata">, root);
     checking.set.emplace(domain, set.int64(field<"OperatorSetProto.opset_version">));

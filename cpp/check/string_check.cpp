@@ -7,24 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.hpp"
+#include "check/characters.hpp"
+#include "model/unknown_fields.hpp"
+
 namespace onnxmap::check {
 
 namespace {
-
-struct Lead {
-    std::uint8_t least;       // the smallest first byte
-    std::uint8_t most;        // the largest one
-    std::size_t length;       // of the character, in bytes
-    std::uint8_t least_next;  // of the second byte
-    std::uint8_t most_next;
-};
-
-// Source: RFC 3629, section 4.
-constexpr Lead kLeads[] = {
-    {0x00, 0x7f, 1, 0, 0},       {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
-    {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
-    {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
-};
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
@@ -38,49 +27,40 @@ std::size_t ascii_words(std::string_view text) noexcept {
     return size;
 }
 
-bool is_alphanumeric(char c) noexcept {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 }  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-    for (std::size_t i = ascii_words(text); i < text.size();) {
-        const auto* const lead = std::ranges::find_if(kLeads, [&](const Lead& each) {
-            return each.least <= byte(i) && byte(i) <= each.most;
-        });
-        if (lead == std::end(kLeads) || text.size() - i < lead->length) return false;
-        for (std::size_t k = 1; k < lead->length; ++k) {
-            const std::uint8_t least = k == 1 ? lead->least_next : 0x80;
-            const std::uint8_t most = k == 1 ? lead->most_next : 0xbf;
-            if (byte(i + k) < least || byte(i + k) > most) return false;
-        }
-        i += lead->length;
+    text.remove_prefix(ascii_words(text));
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
     }
     return true;
 }
 
-std::string_view removed_field(const onnx::Message& message, const wire::Field& found) noexcept {
+std::string_view removed_field(const onnx::Message& message, const wire::Field& unknown) noexcept {
     constexpr std::uint32_t kValue = 12;  // AttributeProto.v. Source: onnx.proto, `reserved`
-    const wire::FieldRow* const row = message.table().find(found.number);
+    const wire::FieldRow* const row = message.table().find(unknown.number);
     if (row != nullptr && row->retired) return row->name;
     const bool is_attribute = &message.table() == &onnx::message<"AttributeProto">;
-    return is_attribute && found.number == kValue ? "v" : "";
+    return is_attribute && unknown.number == kValue ? "v" : "";
 }
 
 void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place) {
     if (!findings.wants(Rule::model_text) && !findings.wants(Rule::model_field_removed)) return;
     std::vector<std::pair<const wire::FieldRow*, std::uint64_t>> counts;  // of repeated fields
     message.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
-        const std::string_view removed = removed_field(message, found);
-        if (!removed.empty()) {
+        if (model::is_unknown(row)) {
+            const std::string_view removed = removed_field(message, found);
+            if (removed.empty()) return;
             findings.add(Rule::model_field_removed, place, [&] {
                 return "it has field " + std::to_string(found.number) + ", which was " +
                        std::string(removed);
             });
+            return;
         }
-        if (row == nullptr || row->type != wire::Type::string) return;
+        if (row->type != wire::Type::string) return;
         std::uint64_t index = 0;
         if (row->repeated()) {
             auto known =
@@ -110,7 +90,7 @@ bool is_sha1(std::string_view text) noexcept {
 bool is_semver_part(std::string_view text) noexcept {
     char before = '.';
     for (const char c : text) {
-        if (!is_alphanumeric(c) && c != '-' && c != '.') return false;
+        if (!is_letter(c) && !is_digit(c) && c != '-' && c != '.') return false;
         if (c == '.' && before == '.') return false;
         before = c;
     }

@@ -11,9 +11,9 @@ namespace onnxmap::check {
 /// Source: RFC 3629.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
-/// The name of a field that ONNX has removed; empty for other fields.
+/// The name that an unknown field had before ONNX removed it; empty if it never had one.
 [[nodiscard]] std::string_view removed_field(const onnx::Message& message,
-                                             const wire::Field& found) noexcept;
+                                             const wire::Field& unknown) noexcept;
 
 /// The fields of a message that are texts are UTF-8: names, documentation, metadata. protobuf
 /// refuses others, in most languages when the field is read. Of its unknown fields, none is one

@@ -1,7 +1,5 @@
 #include "model/node_values.hpp"
 
-#include <array>
-
 #include "model/captured_values.hpp"
 #include "model/list_names.hpp"
 #include "model/message_list.hpp"
