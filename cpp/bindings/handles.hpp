@@ -178,6 +178,7 @@ struct ListHandle : Handle {
 
     /// The message now; the message as it was before the list was detached.
     [[nodiscard]] onnx::Message message() const {
+        if (!place) return Handle::message();
         auto left = detached();
         return left ? *std::move(left) : Handle::message();
     }

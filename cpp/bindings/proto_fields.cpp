@@ -140,25 +140,24 @@ std::string read_only(std::string_view cls, std::string_view property) {
 }
 
 int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
-    const auto type = py::type::of(py::handle(self));
-    if (PyObject_HasAttr(type.ptr(), name) == 0) {
+    PyObject* const cls = reinterpret_cast<PyObject*>(Py_TYPE(self));
+    const auto member = py::reinterpret_steal<py::object>(PyObject_GetAttr(cls, name));
+    if (!member) {
+        PyErr_Clear();
         Py_XDECREF(PyObject_GetAttr(self, name));
         return PyErr_Occurred() != nullptr ? -1 : PyObject_GenericSetAttr(self, name, value);
     }
-    const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
-    if (property.starts_with('_')) return PyObject_GenericSetAttr(self, name, value);
+    const bool is_assignable =
+        Py_IS_TYPE(member.ptr(), &PyGetSetDescr_Type) != 0 &&
+        reinterpret_cast<PyGetSetDescrObject*>(member.ptr())->d_getset->set != nullptr;
+    if (is_assignable && value != nullptr) return PyObject_GenericSetAttr(self, name, value);
     return number_for_python([&] {
-        const py::object member = type.attr(py::handle(name));
-        const bool is_assignable =
-            Py_IS_TYPE(member.ptr(), &PyGetSetDescr_Type) != 0 &&
-            reinterpret_cast<PyGetSetDescrObject*>(member.ptr())->d_getset->set != nullptr;
+        const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
+        if (property.starts_with('_')) return PyObject_GenericSetAttr(self, name, value);
         if (!is_assignable) throw py::attribute_error(read_only(type_name(self), property));
-        if (value == nullptr) {
-            throw py::attribute_error(type_name(self) + "." + property +
-                                      " cannot be deleted; .proto.ClearField() removes the value "
-                                      "of a field");
-        }
-        return PyObject_GenericSetAttr(self, name, value);
+        throw py::attribute_error(type_name(self) + "." + property +
+                                  " cannot be deleted; .proto.ClearField() removes the value of a "
+                                  "field");
     });
 }
 

@@ -1,7 +1,6 @@
 #include "model/entry_rules.hpp"
 
 #include "model/name_table.hpp"
-#include "onnx/operators.hpp"
 
 namespace onnxmap::model {
 
@@ -33,13 +32,6 @@ bool counts_after(const onnx::Message& entry, const onnx::Message& before) {
     const wire::FieldRow& version = field<"OperatorSetIdProto.version">;
     return &entry.table() != &onnx::message<"OperatorSetIdProto"> ||
            entry.int64(version) > before.int64(version);
-}
-
-std::optional<std::string_view> other_spelling(const wire::FieldRow& row,
-                                               std::string_view name) noexcept {
-    const bool is_spelled = entry_kind(row) == EntryKind::operator_set;
-    if (!is_spelled || !onnx::plain_domain(name).empty()) return std::nullopt;
-    return name.empty() ? onnx::kStandardDomain : std::string_view{};
 }
 
 NamedList named_entries(const Document& document, const FieldIndex& fields,

@@ -9,6 +9,7 @@
 #include "model/document.hpp"
 #include "model/named_list.hpp"
 #include "onnx/message.hpp"
+#include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -26,9 +27,15 @@ enum class EntryKind : std::uint8_t { attribute, operator_set, string };
 /// operator sets the highest version. Source: onnx.proto, ModelProto.opset_import.
 [[nodiscard]] bool counts_after(const onnx::Message& entry, const onnx::Message& before);
 
-/// The other name of what the entries of a name are about: "" and "ai.onnx" are one domain.
-[[nodiscard]] std::optional<std::string_view> other_spelling(const wire::FieldRow& row,
-                                                             std::string_view name) noexcept;
+/// The other name of what the entries of a name are about: "" and "ai.onnx" are one domain. It is
+/// asked for each attribute of a loop: the name of an attribute is neither.
+[[nodiscard]] inline std::optional<std::string_view> other_spelling(
+    const wire::FieldRow& row, std::string_view name) noexcept {
+    if (!onnx::plain_domain(name).empty() || entry_kind(row) != EntryKind::operator_set) {
+        return std::nullopt;
+    }
+    return name.empty() ? onnx::kStandardDomain : std::string_view{};
+}
 
 /// The entries of a field of the message that `fields` indexes, by name.
 [[nodiscard]] NamedList named_entries(const Document& document, const FieldIndex& fields,
