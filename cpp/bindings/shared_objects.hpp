@@ -58,7 +58,7 @@ class SharedObjects {
             last = load<std::uint32_t>(key.data() + key.size() - sizeof(std::uint32_t));
         } else if (!key.empty()) {
             first = static_cast<std::uint8_t>(key.front());
-            last = static_cast<std::uint8_t>(key[key.size() / 2]) << 8 |
+            last = std::uint64_t{static_cast<std::uint8_t>(key[key.size() / 2])} << 8 |
                    static_cast<std::uint8_t>(key.back());
         }
         constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio

@@ -66,9 +66,9 @@ void SignatureTypes::judge(const onnx::Operator& op, onnx::ValueType decided, Wr
         const onnx::Parameter parameter = op.input(slot);
         if (parameter.letter == 0) return;  // too many inputs
         if (!op.types(parameter.letter).has(type)) {
-            wrong(slot, [&, type = type] {
+            wrong(slot, [&, given = type] {
                 return std::string(op.name()) + " of version " + std::to_string(op.since()) +
-                       " does not take " + type.text();
+                       " does not take " + given.text();
             });
             continue;
         }
@@ -77,8 +77,8 @@ void SignatureTypes::judge(const onnx::Operator& op, onnx::ValueType decided, Wr
         if (!bound.type.is_known()) {
             bound = {type, slot};
         } else if (bound.type != type) {
-            wrong(slot, [&, type = type] {
-                return "it is " + type.text() + ", and input " + std::to_string(bound.slot) +
+            wrong(slot, [&, given = type] {
+                return "it is " + given.text() + ", and input " + std::to_string(bound.slot) +
                        ", which has the same type in " + std::string(op.name()) + ", " +
                        bound.type.text();
             });

@@ -95,7 +95,8 @@ std::vector<std::uint8_t> make_changes(ByteView model, std::uint32_t seed) {
         const auto size = static_cast<unsigned>(model.size());
         const unsigned from_end = random() % std::min(size, random() % 4 == 0 ? 8U : size);
         const unsigned offset = size - 1 - from_end;
-        const unsigned bits = random() % 4 == 0 ? random() : 1U << random() % 8;
+        const unsigned bits =
+            static_cast<unsigned>(random() % 4 == 0 ? random() : 1U << random() % 8);
         for (const unsigned byte : {at, at >> 8, offset, offset >> 8, bits}) {
             changes.push_back(static_cast<std::uint8_t>(byte));
         }

@@ -150,7 +150,7 @@ struct LongFile {
             folder / "w", FakePageCache::Kernel{kReadAhead / 2, 2 * kReadAhead, 2 << 20});
         Bytes graph;
         std::vector<std::uint32_t> positions;
-        for (const std::uint64_t run : {(1 << 20) + 1000, (120 << 20) + 24}) {
+        for (const std::uint64_t run : {(1U << 20) + 1000, (120U << 20) + 24}) {
             for (std::uint64_t i = 0; i < 12; ++i) {
                 const std::string name = std::to_string(positions.size());
                 append(graph, blob(5, external_tensor(name, "w", run + i * kTensor, kTensor)));

@@ -199,7 +199,7 @@ TEST_CASE("moments: extremes in the lanes of 16-bit elements") {
         for (const SummedType& type : {kSummedTypes[0], kSummedTypes[1]}) {
             CAPTURE(type.name);
             for (std::size_t at = 0; at < 48; ++at) {
-                for (const std::uint64_t code : {0xc000, 0x4000, 0x8001, 0x0001}) {
+                for (const std::uint64_t code : {0xc000U, 0x4000U, 0x8001U, 0x0001U}) {
                     Bytes from;
                     for (std::size_t i = 0; i < 48; ++i) {
                         append(from, little_endian(i == at ? code : 0x0000, 2));

@@ -95,7 +95,7 @@ TEST_CASE("tensor: what is decoded, in pieces or in memory stands nowhere") {
                        join(scalar(1, 1), scalar(2, 8), blob(6, "s"), blob(9, "s"))});
     CHECK_FALSE(saved.file(0));
     CHECK_FALSE(saved.offset(0));
-    for (const std::uint64_t piece : {1, 2}) {
+    for (const std::uint64_t piece : {1U, 2U}) {
         CHECK_FALSE(saved.file(piece));
         CHECK_FALSE(saved.offset(piece));
         CHECK(saved.stored_nbytes(piece) == 2);

@@ -208,7 +208,7 @@ TEST_CASE("new_file: if a piece cannot be copied, the file goes on where it was"
     bool copied = true;
     static_cast<void>(moved_copy(folder, source, kMoved, copied));  // three bytes too many
     CHECK_FALSE(copied);
-    for (const std::size_t call : {3, 4, 20, 36}) {
+    for (const std::size_t call : {3U, 4U, 20U, 36U}) {
         if (kSanitized && (call == 4 || call == 20)) continue;
         const WatchedWrites watched({.fails_at = call, .number = ENOSPC});
         const std::string made = moved_copy(folder, source, kMoved - 3, copied);

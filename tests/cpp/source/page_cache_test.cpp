@@ -118,7 +118,7 @@ TEST_CASE("page_cache: residency agrees with the test's own mapping in the kerne
         really_drop(path);
         const auto source = open_source(path, mode);
         std::uint8_t byte = 0;
-        for (const std::uint64_t i : {3, 4, 8, 40}) source->read_file(i * page(), {&byte, 1});
+        for (const std::uint64_t i : {3U, 4U, 8U, 40U}) source->read_file(i * page(), {&byte, 1});
         // No other process reads the file. Pages can leave the cache meanwhile, but none can come.
         const auto before = really_held(path);
         std::vector<bool> told(before.size(), true);

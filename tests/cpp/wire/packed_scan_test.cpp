@@ -98,7 +98,7 @@ TEST_CASE("packed_scan: rows of continuation bytes across the ends of blocks of 
 
 TEST_CASE("packed_scan: random runs in random parts") {
     std::mt19937_64 random(1);
-    for (int round = 0; round < 2000; ++round) {
+    for (unsigned round = 0; round < 2000; ++round) {
         Bytes run(random() % 700);
         // Most bytes are continuation bytes, so rows of nine and ten are common.
         for (std::uint8_t& byte : run) byte = random() % (3 + round % 8) < 2 ? 0x05 : 0x95;

@@ -169,7 +169,7 @@ TEST_CASE("structure: packed runs and fixed values that are refused") {
 
 TEST_CASE("structure: the error for zero bytes behind the last field explains them") {
     const Bytes good = tiny_model();
-    for (const std::size_t zeros : {1, 2, 7, 16, 4096}) {
+    for (const std::size_t zeros : {1U, 2U, 7U, 16U, 4096U}) {
         const auto error = error_of([&] { return model_structure(join(good, Bytes(zeros))); });
         REQUIRE(error);
         CHECK(error->code == "wire.field_number");
