@@ -13,7 +13,7 @@ namespace py = pybind11;
 void bind_schema(py::module_& module);
 void bind_document(py::module_& module);
 void bind_proto_view(py::module_& module);
-void bind_text_forms(GuardedClass<ProtoView>& cls);
+void bind_text_forms(py::module_& module, GuardedClass<ProtoView>& cls);
 void bind_proto_bytes(GuardedClass<ProtoView>& cls);
 void bind_proto_edits(GuardedClass<ProtoView>& cls);
 void bind_lists(py::module_& module);

@@ -127,7 +127,7 @@ Example:
     bind_equality(cls);
     bind_proto_bytes(cls);
     bind_proto_edits(cls);
-    bind_text_forms(cls);
+    bind_text_forms(module, cls);
     cls.def("__getattr__",
             [](const ProtoView& self, const py::str& name) {
                 return value_of(self, row_named(self, to_printable(name)));

@@ -13,6 +13,7 @@
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "onnx/json_format.hpp"
+#include "onnx/numbered_fields.hpp"
 #include "onnx/text_format.hpp"
 
 namespace onnxmap::bindings {
@@ -108,9 +109,23 @@ void write_json(const ProtoView& view, const py::object& write, std::uint64_t lo
     }
 }
 
+py::bytes parse_text(const py::str& text, std::string_view message, const py::object& parse) {
+    constexpr const char* kLoneSurrogates = "surrogatepass";  // protobuf's parser allows them
+    const auto& table = *onnx::find_message(message);
+    const py::bytes utf8 = text.attr("encode")("utf-8", kLoneSurrogates);
+    const onnx::SplitText split = onnx::split_numbered(std::string_view(utf8), table);
+    const auto rest = py::bytes(split.rest).attr("decode")("utf-8", kLoneSurrogates);
+    const py::bytes data = parse(rest).attr("SerializeToString")();
+    if (split.numbered.empty()) return data;
+    return onnx::insert_numbered(as_bytes(std::string_view(data)), table, split.numbered);
+}
+
 }  // namespace
 
-void bind_text_forms(GuardedClass<ProtoView>& cls) {
+void bind_text_forms(py::module_& module, GuardedClass<ProtoView>& cls) {
+    module.def("parse_text", parse_text, py::arg("text"), py::arg("message"), py::arg("parse"),
+               "Return the bytes of the message that a text describes, with the unknown fields "
+               "that it has by number. `parse` makes protobuf's message of the rest of the text.");
     cls.def("to_text", text_of, py::arg("longest") = UINT64_MAX,
             py::arg("print_unknown_fields") = false,
             R"(Return the message in protobuf's text format.

@@ -99,6 +99,7 @@ __all__: list[str] = [
     "numpy_dtype",
     "option_names",
     "optional_value",
+    "parse_text",
     "plan_bulk",
     "plan_stats",
     "property_value",
@@ -2815,6 +2816,11 @@ def option_names() -> dict[str, tuple[str, ...]]:
 def optional_value(optional: ProtoView) -> ProtoView | None:
     """
     Return the message that an OptionalProto holds, or None.
+    """
+
+def parse_text(text: str, message: str, parse: Any) -> bytes:
+    """
+    Return the bytes of the message that a text describes, with the unknown fields that it has by number. `parse` makes protobuf's message of the rest of the text.
     """
 
 def plan_bulk(

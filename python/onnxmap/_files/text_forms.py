@@ -25,6 +25,9 @@ def from_text(
 ) -> Model | _core.ProtoView:
     """Return the message that protobuf's text format describes, as `str(model.proto)` writes it.
 
+    A number in the place of a name is an unknown field, as `to_text(print_unknown_fields=True)`
+    prints it. Braces after the number enclose a message, also if they were printed for a group.
+
     Args:
         text: the text; bytes are UTF-8.
         message_type: the type of the message, like "ModelProto".

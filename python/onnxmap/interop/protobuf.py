@@ -107,8 +107,7 @@ def bytes_of_form(form: FileForm, given: Any, name: str) -> bytes:
 def _bytes_of_text(text: str, name: str) -> bytes:
     message = message_class(name, texts_as_bytes=True)()
     try:
-        text_format.Parse(text, message)
-        return bytes(message.SerializeToString())
+        return _core.parse_text(text, name, lambda known: text_format.Parse(known, message))
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
         if line is None or column is None:

@@ -194,7 +194,7 @@ WRONG_TEXTS = {
     "graph { initializer { data_location: NOPE } }": 37,
     "graph { initializer { data_location: 7 } }": 37,
     "graph { input { type { tensor_type {} map_type {} } } }": 38,
-    "9: 5": 0,
+    "0: 5": 0,
     "{}": 0,
 }
 
