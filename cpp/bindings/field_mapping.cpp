@@ -184,7 +184,15 @@ py::str checked_name(const py::handle& key) {
     return py::reinterpret_borrow<py::str>(key);
 }
 
-[[noreturn]] void fail_no_key(const py::object& key) {
+[[noreturn]] void fail_no_key(const FieldMapping& self, const py::object& key) {
+    if (py::isinstance<py::str>(key)) {
+        const auto kind = *model::entry_kind(*self.row);
+        const char* const what = kind == model::EntryKind::attribute      ? "attribute"
+                                 : kind == model::EntryKind::operator_set ? "domain"
+                                                                          : "key";
+        const py::list names = below_guard(self, [&] { return names_of(self); });
+        throw_python(package::wrong_name()("key", what, key, names));
+    }
     // A bare tuple would become the arguments of the error.
     PyErr_SetObject(PyExc_KeyError, py::make_tuple(key).ptr());
     throw py::error_already_set();
@@ -258,7 +266,7 @@ py::object find_value(const FieldMapping& self, const py::object& name) {
 
 py::object item_of(const FieldMapping& self, const py::object& name) {
     py::object found = find_value(self, name);
-    if (!found) fail_no_key(name);
+    if (!found) fail_no_key(self, name);
     return found;
 }
 
@@ -282,18 +290,38 @@ std::uint64_t count_names(const FieldMapping& self) {
 
 py::list names_of(const FieldMapping& self) { return to_list(entries_of(self)->names.names()); }
 
+namespace {
+
+// The nodes keep the meaning that they had in the other version.
+void warn_of_relabeling(const FieldMapping& self, const py::str& domain,
+                        const py::object& version) {
+    const auto before = below_guard(self, [&] { return find_value(self, domain); });
+    if (!before || before.equal(version)) return;
+    const std::string text = "version " + std::string(py::str(before)) + " of the operator set " +
+                             to_printable(py::repr(domain)) + " is now " +
+                             std::string(py::str(version)) +
+                             ", but the nodes are not converted; onnx.version_converter does that";
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw py::error_already_set();
+}
+
+}  // namespace
+
 void set_item(const FieldMapping& self, const py::object& key, const py::object& value) {
     const py::str name = checked_name(key);
     const bool is_attribute = model::value_of_entries(*self.row) == nullptr;
     const auto before = is_attribute ? find_last(self, name) : std::nullopt;
     const Handle made = new_entry(self, name, value, before ? &*before : nullptr);
-    // The conversion of a value may run any Python code: only now are the positions those of it.
+    const wire::FieldRow* const field = model::value_of_entries(*self.row);
+    if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
+        warn_of_relabeling(self, name, property_value(made, *field));
+    }
+    // The conversion of a value, or a warning, may run any Python code: only now are the positions
+    // those of it.
     const auto positions = positions_in(self, name);
     if (positions.empty()) {
         splice(self, *self.row, std::vector<NewElement>{{kAtEnd, made}});
         return;
     }
-    const wire::FieldRow* const field = model::value_of_entries(*self.row);
     const Handle last = handles_at(self, std::span(positions).last(1)).front();
     if (field == nullptr) {
         copy(last, made);
@@ -306,7 +334,7 @@ void set_item(const FieldMapping& self, const py::object& key, const py::object&
 
 void remove_item(const FieldMapping& self, const py::object& name) {
     const auto positions = positions_in(self, name);
-    if (positions.empty()) fail_no_key(name);
+    if (positions.empty()) fail_no_key(self, name);
     splice(self, *self.row, {}, positions);
 }
 
