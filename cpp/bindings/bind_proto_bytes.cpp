@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "bindings/bind.hpp"
@@ -49,11 +48,12 @@ py::bytes written(const ProtoView& view, const Written& message) {
     return bytes;
 }
 
-py::bytes serialized(const ProtoView& view, std::optional<bool> deterministic) {
-    if (deterministic.value_or(false)) {
-        return written(view, model::CanonicalBytes(*view.document, view.message()));
-    }
-    return written(view, model::FlatMessage(*view.document, view.message()));
+py::bytes serialized(const ProtoView& view, const py::object& deterministic) {
+    const bool by_number = is_true(deterministic);  // may run any Python code
+    return below_guard(view, [&] {
+        if (by_number) return written(view, model::CanonicalBytes(*view.document, view.message()));
+        return written(view, model::FlatMessage(*view.document, view.message()));
+    });
 }
 
 // The bytes, loaded as a message of the same type. Throws ParseError. What may be changed is
@@ -96,7 +96,7 @@ Args:
     deterministic: return the bytes that protobuf writes instead: known fields sorted by number in
         their shortest form, then the unknown ones. Equal messages have the same bytes.)";
     for (const char* const name : {"SerializeToString", "SerializePartialToString"}) {
-        cls.def(name, serialized, py::arg("deterministic") = py::none(), kSerialize);
+        cls.def(name, unguarded(serialized), py::arg("deterministic") = py::none(), kSerialize);
     }
     cls.def(
            "ByteSize",

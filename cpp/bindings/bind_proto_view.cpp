@@ -1,5 +1,6 @@
 // `.proto`: the source message under the exact names of onnx.proto.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -107,6 +108,26 @@ py::tuple reading(const ProtoView& view) {
                           limits_of(*view.document));
 }
 
+// A constant that protobuf's class of the message has: `FLOAT` of TensorProto, or
+// `DIMS_FIELD_NUMBER`. Throws AttributeError.
+std::int64_t constant_named(const ProtoView& view, const std::string& name) {
+    const wire::MessageTable& table = view.made.table();
+    for (const wire::EnumTable& each : onnx::kSchema.enums) {
+        if (each.name.substr(0, each.name.find('.')) != table.name) continue;
+        for (const wire::EnumValue& value : each.values) {
+            if (value.name == name) return value.number;
+        }
+    }
+    for (const wire::FieldRow& row : table.fields) {
+        std::string constant(row.name);
+        for (char& c : constant) {
+            if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+        }
+        if (name == constant + "_FIELD_NUMBER") return row.number;
+    }
+    return row_named(view, name).number;  // it throws the error that suggests names
+}
+
 UnknownFieldList unknown_fields(const ProtoView& view) {
     return {view.document, std::make_shared<const model::UnknownFields>(view.message())};
 }
@@ -129,8 +150,12 @@ Example:
     bind_proto_edits(cls);
     bind_text_forms(module, cls);
     cls.def("__getattr__",
-            [](const ProtoView& self, const py::str& name) {
-                return value_of(self, row_named(self, to_printable(name)));
+            [](const ProtoView& self, const py::str& given) -> py::object {
+                const std::string name = to_printable(given);
+                if (const auto* const row = self.made.table().find(name)) {
+                    return value_of(self, *row);
+                }
+                return py::int_(constant_named(self, name));
             })
         .def("__dir__",
              [](const ProtoView& self) {

@@ -306,7 +306,7 @@ struct Edits::Tombstone {
 };
 
 Edits::TombstonePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRow& row) {
-    if (count() == 0) return nullptr;
+    if (count() == 0 && !has_vacated_) return nullptr;
     const std::lock_guard lock(mutex_);
     if (places_.size() >= most_places_) {
         std::erase_if(places_, [](const auto& each) {
@@ -327,6 +327,7 @@ void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
                          const onnx::Message& left) {
     std::shared_ptr<Tombstone> now;  // released without the lock: it may hold Python objects
     const std::lock_guard lock(mutex_);
+    has_vacated_ = true;
     const std::pair place_key(parent.key(), &row);
     const auto found = places_.find(place_key);
     if (found != places_.end()) now = std::exchange(found->second.now, {}).lock();
@@ -345,7 +346,7 @@ void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
 
 std::optional<onnx::Message> Edits::left(const onnx::Message& parent, const wire::FieldRow& row,
                                          const TombstonePtr& place) const {
-    if (count() == 0) return std::nullopt;
+    if (!has_vacated_) return std::nullopt;
     const std::lock_guard lock(mutex_);
     const Tombstone* known = place.get();
     if (known == nullptr) {

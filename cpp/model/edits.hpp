@@ -195,6 +195,8 @@ class Edits final : public onnx::Changes {
     Intervals removed_;
     std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, Places> places_;
     std::size_t most_places_ = 16;
+    // Places may be vacated before the first edit: nothing was there.
+    std::atomic<bool> has_vacated_ = false;
     std::shared_ptr<ListPlace> first_lists_;  // of handles that were made before the first edit
     std::map<ListKey, std::weak_ptr<ListPlace>> lists_;
     std::size_t most_lists_ = 1024;

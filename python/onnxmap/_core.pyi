@@ -514,7 +514,7 @@ class ProtoView:
             ParseError: the bytes are no such message.
         """
 
-    def SerializePartialToString(self, deterministic: bool | None = None) -> bytes:
+    def SerializePartialToString(self, deterministic: Any = None) -> bytes:
         """
         Return the message as bytes.
 
@@ -525,7 +525,7 @@ class ProtoView:
                 their shortest form, then the unknown ones. Equal messages have the same bytes.
         """
 
-    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+    def SerializeToString(self, deterministic: Any = None) -> bytes:
         """
         Return the message as bytes.
 

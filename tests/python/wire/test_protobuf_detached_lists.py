@@ -146,6 +146,16 @@ a.HasField("t")
     assert disagreements(program) == [("a.HasField('t')", True, False)]
 
 
+def test_a_list_that_fails_in_the_middle_adds_nothing() -> None:
+    """Protobuf adds the messages before the wrong one."""
+    program = """
+n = new("NodeProto")
+n.attribute.extend([new("AttributeProto"), 1])
+len(n.attribute)
+"""
+    assert disagreements(program) == [("len(n.attribute)", 1, 0)]
+
+
 def test_a_detached_list_can_only_be_read() -> None:
     node = onnxmap.new("NodeProto", input=["x"], attribute=[{"name": "a"}])
     texts, messages = node.input, node.attribute

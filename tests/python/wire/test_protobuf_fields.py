@@ -204,6 +204,60 @@ first.elem_type
 t.tensor_type.elem_type
 t.HasField("tensor_type")
 """,
+    "presence four levels down": """
+t = new("TypeProto")
+t.sequence_type.elem_type.optional_type.elem_type.tensor_type.elem_type
+t.HasField("sequence_type")
+t.sequence_type.elem_type.optional_type.elem_type.tensor_type.elem_type = 5
+(t.HasField("sequence_type"), t.sequence_type.HasField("elem_type"))
+t.sequence_type.elem_type.optional_type.elem_type.HasField("sequence_type")
+t.sequence_type.elem_type.optional_type.elem_type.tensor_type.HasField("shape")
+a = new("AttributeProto")
+a.t.dims.append(5)
+a.HasField("t")
+a.ClearField("t")
+a.HasField("t")
+a.t.external_data.add()
+a.HasField("t")
+a.ClearField("f")
+a.HasField("f")
+a.f = 0
+("f" in a, "t" in a, "i" in a)
+del a.ints
+del a.tensors
+del a.t
+a.t = 23
+a.ints = 10
+a.tensors.name = 34
+a.floats.some = 34
+""",
+    "an enum that is not listed": """
+t = parse("TensorProto", wire.scalar(14, 77))
+(t.HasField("data_location"), t.data_location, t.ByteSize())
+t.ClearField("data_location")
+t.ByteSize()
+t.SerializeToString(deterministic=True)
+t.data_location = 1
+t.SerializeToString(deterministic=True)
+a = parse("TensorProto", wire.blob(14, b"x"))
+(a.HasField("data_location"), a.data_location)
+b = parse("TensorProto", wire.scalar(14, 1) + wire.scalar(14, 77))
+(b.HasField("data_location"), b.data_location)
+o = new("TensorProto")
+o.MergeFrom(t)
+o
+""",
+    "constants": """
+t = new("TensorProto")
+(t.FLOAT, t.EXTERNAL, t.DIMS_FIELD_NUMBER, t.DATA_TYPE_FIELD_NUMBER)
+(new("AttributeProto").GRAPHS, new("OptionalProto").SPARSE_TENSOR)
+t.NOPE
+t.NOPE_FIELD_NUMBER
+t.dims_FIELD_NUMBER
+t.FLOAT = 2
+new("NodeProto").FLOAT
+new("OperatorSetIdProto").EXPERIMENTAL
+""",
 }
 
 

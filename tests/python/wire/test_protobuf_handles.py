@@ -232,9 +232,78 @@ text_format.MessageToString(n)
 text_format.MessageToString(n, as_one_line=True)
 text_format.Parse(str(n), new("NodeProto"))
 """,
+    "equality with other objects": """
+n = new("NodeProto", name="foo")
+class Foo:
+    def __eq__(self, other):
+        return True if getattr(other, "name", "") == "foo" else NotImplemented
+n == Foo()
+Foo() == n
+n != Foo()
+n.name = "bar"
+n == Foo()
+Foo() == n
+(42 == n, "foo" == n, None == n, n == 42)
+anything = __import__("unittest.mock").mock.ANY
+(n == anything, anything == n, n != anything)
+t = new("TypeProto")
+t == new("TypeProto").sequence_type.elem_type
+new("TypeProto").sequence_type.elem_type == t
+new("TypeProto").sequence_type.elem_type == new("TypeProto").optional_type.elem_type
+a = new("NodeProto", attribute=[{"i": 1}])
+b = new("NodeProto", attribute=[{"i": 1}])
+a.attribute[0].i += 1
+a == b
+a.attribute[0].i -= 1
+a == b
+a.attribute.add()
+a == b
+b.attribute.add()
+a == b
+a.attribute[0].ClearField("i")
+a == b
+x = new("ModelProto", graph={})
+x == new("ModelProto", graph={"name": ""})
+""",
 }
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_handles(name: str) -> None:
     assert disagreements(SCENARIOS[name]) == []
+
+
+DETACHED = {
+    "cleared": 'm = new("ModelProto", graph={"name": "g"})\ngraph = m.graph\nm.ClearField("graph")',
+    "with its parent": 'm = new("ModelProto", graph={"name": "g"})\ngraph = m.graph\nm.Clear()',
+    "absent": 'm = new("ModelProto")\ngraph = m.graph\nm.ClearField("graph")',
+    "absent, with its parent": 'm = new("ModelProto")\ngraph = m.graph\nm.Clear()',
+}
+
+
+@pytest.mark.parametrize("name", DETACHED)
+def test_a_detached_message_can_only_be_read(name: str) -> None:
+    """Protobuf writes to a message that is part of nothing."""
+    program = f"""{DETACHED[name]}
+graph.name = "other"
+(m.HasField("graph"), m.graph.name, len(m.graph.node))
+m.graph.name = "later"
+m.graph.name
+"""
+    assert disagreements(program) == [("graph.name = 'other'", None, "ValueError")]
+
+
+def test_what_objects_of_messages_are() -> None:
+    """They are made when they are asked for, and lists are shown by their length."""
+    program = """
+n = new("NodeProto", attribute=[{"i": 1}])
+n.attribute is n.attribute
+n.attribute[0] is n.attribute[0]
+n.attribute[0] == n.attribute[0]
+str(n.attribute)
+"""
+    assert disagreements(program) == [
+        ("n.attribute is n.attribute", True, False),
+        ("n.attribute[0] is n.attribute[0]", True, False),
+        ("str(n.attribute)", b"[i: 1\n]", b"<1 x AttributeProto>"),
+    ]

@@ -103,6 +103,36 @@ n.attribute.sort(key=lambda each: each.i)
 held.name = "held"
 [each.name for each in n.attribute]
 """,
+    "messages that keep their order": """
+a = new("AttributeProto", ints=[-3, -2, -1], strings=[b"aaa", b"bb", b"c"])
+a.ints.sort(key=abs)
+a.strings.sort(key=len, reverse=True)
+(a.ints, a.strings)
+a.ints.sort(key=lambda x: 1 / 0)
+a.ints
+n = new("NodeProto", attribute=[{"i": i} for i in (21, 20, 13, 33, 11, 24, 10)])
+n.attribute.sort(key=lambda each: each.i // 10)
+[each.i for each in n.attribute]
+n.MergeFromString(n.SerializeToString()) > 0
+[each.i for each in n.attribute]
+n.attribute.sort(key=__import__("operator").attrgetter("i"), reverse=True)
+[each.i for each in n.attribute]
+""",
+    "handles of messages that are moved": """
+n = new("NodeProto")
+n.attribute.insert(-1, new("AttributeProto", i=1))
+one = n.attribute[0]
+n.attribute.insert(0, new("AttributeProto", i=2))
+n.attribute.insert(99, new("AttributeProto", i=3))
+n.attribute.insert(-2, new("AttributeProto", i=-1))
+n.attribute.insert(-1000, new("AttributeProto", i=-1000))
+[each.i for each in n.attribute]
+one.i = 7
+[each.i for each in n.attribute]
+n.attribute.reverse()
+one.i = 8
+[each.i for each in n.attribute]
+""",
 }
 
 

@@ -232,6 +232,34 @@ t = new("TypeProto", sequence_type={"elem_type": {"denotation": "inner"}})
 t.CopyFrom(copy.deepcopy(t.sequence_type.elem_type))
 t
 """,
+    "groups that are no groups": """
+n = new("NodeProto")
+n.FromString(0)
+n.FromString("0")
+n.FromString(wire.tag(1, wire.END_GROUP))
+n.FromString(wire.tag(2, wire.START_GROUP))
+n.FromString(wire.tag(2, wire.START_GROUP) + wire.tag(1, wire.END_GROUP))
+n.FromString(b"\\3\\4")
+def groups(depth):
+    data = b""
+    for _ in range(depth):
+        data = wire.group(50, data)
+    return data
+len(n.FromString(groups(90)).SerializeToString())
+n.FromString(groups(300))
+""",
+    "arguments that fail": """
+class Fails:
+    def __bool__(self):
+        raise KeyError
+n = new("NodeProto", input=["One", "Two", "Red"])
+n.SerializeToString(deterministic=Fails())
+n.SerializeToString(deterministic=0) == n.SerializeToString(deterministic=1)
+n.IsInitialized(1, 2, 3)
+n.IsInitialized(None)
+n.IsInitialized(1)
+n.FindInitializationErrors(1)
+""",
 }
 
 

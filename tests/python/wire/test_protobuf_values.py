@@ -280,6 +280,66 @@ n.FindInitializationErrors()
 new("ModelProto").IsInitialized()
 n.SerializePartialToString()
 """,
+    "types of values": """
+a = new("AttributeProto")
+t = new("TensorProto")
+[type(each) for each in (a.f, a.i, a.name, a.s, a.type)] == [float, int, str, bytes, int]
+a.f = 1
+t.float_data.append(1)
+t.double_data.append(1)
+(type(a.f) is float, type(t.float_data[0]) is float, type(t.double_data[0]) is float)
+(str(a.f), str(t.double_data[0]))
+made = new("AttributeProto", s=b"s", name="n", strings=[b"x"], f=2)
+b = parse("AttributeProto", memoryview(made.SerializeToString()))
+[type(each) for each in (b.s, b.name, b.strings[0], b.f)] == [bytes, str, bytes, float]
+a.ParseFromString(a.SerializeToString())
+type(a.f) is float
+""",
+    "defaults and options": """
+a = new("AttributeProto")
+fields = [field for field in a.DESCRIPTOR.fields if not field.is_repeated]
+[(field.name, getattr(a, field.name)) for field in fields if not field.message_type]
+t = new("TensorProto")
+fields = [field for field in t.DESCRIPTOR.fields if not field.is_repeated]
+[(field.name, getattr(t, field.name)) for field in fields if not field.message_type]
+[field.has_presence for field in new("TensorProto").DESCRIPTOR.fields]
+[field.GetOptions().packed for field in new("TensorProto").DESCRIPTOR.fields]
+[field.is_packed for field in new("TensorProto").DESCRIPTOR.fields]
+new("TensorProto").DESCRIPTOR.GetOptions().message_set_wire_format
+new("TensorProto").DESCRIPTOR.is_extendable
+""",
+    "surrogates and other texts": """
+n = new("NodeProto")
+n.name = "\\ud801\\udc01"
+n.name = "\\ud801\\ud801"
+n.name = b"\\xed\\xa0\\x81"
+n.name = b"a\\x80a"
+n.name = "\\ud001"
+n.name
+new("NodeProto", name="\\ud801")
+n.input.append("\\udc01")
+t = new("TensorProto")
+t.data_location = 1234567
+t.data_location = True
+str(new("NodeProto", name="€"))
+str(new("NodeProto", name="￡🙂"))
+str(parse("NodeProto", wire.blob(3, b"ABC\\xff123")))
+str(new("TensorProto", raw_data=b"\\0\\x7f\\x80\\xff"))
+""",
+    "keywords of several kinds": """
+new("TensorProto", data_location="EXTERNAL").data_location
+new("TensorProto", data_location=1, segment={"begin": 2}, external_data=[{"key": "k"}, {}])
+new("TensorProto", segment={}).HasField("segment")
+new("NodeProto", attribute=new("GraphProto", node=[{}]).node)
+new("NodeProto", input="FOO").input
+new("NodeProto", **{"name": "x", "doc_string": "d"})
+new("AttributeProto", t={"dims": "x"})
+new("AttributeProto", t={"dims": ["x"]})
+new("AttributeProto", i=True).i
+new("AttributeProto", ints=[True]).ints
+new("NodeProto", "x")
+new("NodeProto", {"name": "x"})
+""",
 }
 
 
