@@ -110,7 +110,8 @@ void check_location(std::string_view location) {
                    "rename the file, and change the location in the model");
         }
     });
-    if (depth == 0 || location.ends_with("/.")) no_file("is not a file but a directory");
+    if (depth == 0 || location.ends_with("/."))
+        no_file("is not a file but a directory", "name a file in it");
     if (location.ends_with('/')) {
         no_file("is not a file: a slash at the end means a directory",
                 "leave the slash out in the model");

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/nearest_name.hpp"
 #include "contain/location.hpp"
-#include "contain/nearest_name.hpp"
 #include "contain/refusal.hpp"
 #include "onnx/schema.hpp"
 #include "source/shared_source.hpp"
@@ -161,9 +161,13 @@ void ExternalFiles::check(std::string_view location, std::string_view tensor) co
     } catch (const contain::LocationFault& fault) {
         const bool unsafe = std::string_view(fault.code) == "ext.unsafe_path";
         const std::string inside = relative_to_root(location);
+        const std::string advice =
+            is_folder(unsafe ? inside : location.substr(0, location.find_last_not_of('/') + 1))
+                ? "name a file in it"
+            : inside.empty() ? fault.advice
+                             : "write " + quoted(inside) + " in the model";
         fail_location(fault.code, tensor, location, (unsafe ? "is unsafe: " : "") + fault.why,
-                      folder_.root, "",
-                      inside.empty() ? fault.advice : "write " + quoted(inside) + " in the model");
+                      folder_.root, "", advice);
     }
 }
 
@@ -177,6 +181,18 @@ std::string ExternalFiles::relative_to_root(std::string_view location) const {
         if (contain::is_safe_location(rest)) return std::string(rest);
     }
     return {};
+}
+
+// Whether a safe location names a directory in the folder.
+bool ExternalFiles::is_folder(std::string_view location) const {
+    if (!opener_ || !contain::is_safe_location(location)) return false;
+    try {
+        static_cast<void>(opener_->open(std::string(location)));
+    } catch (const FileError& error) {
+        return error.number == EISDIR;
+    } catch (const Failure&) {  // another error than of a directory
+    } catch (const contain::Refused&) {}
+    return false;
 }
 
 std::vector<std::shared_ptr<const os::Folder>> ExternalFiles::folders() const {
@@ -254,8 +270,8 @@ void ExternalFiles::fail_to_open(const FileError& error, std::string_view locati
         case EPERM:
             fail("ext.permission", tensor, location, "no permission to read " + full, error.path);
         case EISDIR:
-            fail_location("ext.location", tensor, location, "is not a file but a directory",
-                          root());
+            fail_location("ext.location", tensor, location, "is not a file but a directory", root(),
+                          "", "name a file in it");
         case ENAMETOOLONG: fail_location("ext.location", tensor, location, "is too long", root());
         default: throw error;
     }
@@ -283,7 +299,7 @@ std::string ExternalFiles::find_near_name(std::string_view location) const {
     const std::size_t end = path.rfind('/') + 1;
     const std::string& model = folder_.model_path;
     for (const std::string& folder : {path.substr(0, end), std::string()}) {
-        contain::NearestName nearest(path.substr(end), model.substr(model.rfind('/') + 1));
+        NearestName nearest(path.substr(end), model.substr(model.rfind('/') + 1));
         try {
             opener_->for_each_name(folder, [&](std::string_view name, bool is_folder) {
                 return is_folder || nearest.compare(name);

@@ -83,6 +83,7 @@ class ExternalFiles {
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
     [[nodiscard]] std::string relative_to_root(std::string_view location) const;
+    [[nodiscard]] bool is_folder(std::string_view location) const;
     [[nodiscard]] std::string near_name(std::string_view location) const;
     [[nodiscard]] std::string find_near_name(std::string_view location) const;
     void find_way_to_model();

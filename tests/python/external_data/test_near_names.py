@@ -74,7 +74,11 @@ def test_refusals_say_the_reason_and_what_to_do(tmp_path: Path) -> None:
         "x.data/": "a slash at the end means a directory",
         str(tmp_path / "sub/x.data"): "write 'sub/x.data' in the model",
         "/elsewhere/x.data": "a location is relative to the model directory",
+        ".": "name a file in it",
     }
+    (tmp_path / "folder").mkdir()
+    for location in "folder", "folder/", str(tmp_path / "folder"), str(tmp_path / "folder/"):
+        refused[location] = "; name a file in it"
     for location, said in refused.items():
         with pytest.raises(onnxmap.ExternalDataError) as caught:
             loaded(tmp_path, location).initializers["w"].numpy()

@@ -1,5 +1,5 @@
-// The name that somebody may have meant by the name of a file that does not exist. File names are
-// data of anybody, so the search does at most a fixed amount of work.
+// The name that somebody may have meant by one that does not exist: of a file, an operator or an
+// attribute. Names are data of anybody, so the search does at most a fixed amount of work.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace onnxmap::contain {
+namespace onnxmap {
 
 struct NearName {
     std::string name;
@@ -37,4 +37,4 @@ class NearestName {
     std::size_t work_ = 0;
 };
 
-}  // namespace onnxmap::contain
+}  // namespace onnxmap

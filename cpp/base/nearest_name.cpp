@@ -1,4 +1,4 @@
-#include "contain/nearest_name.hpp"
+#include "base/nearest_name.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 
 #include "base/utf8.hpp"
 
-namespace onnxmap::contain {
+namespace onnxmap {
 
 namespace {
 
@@ -100,4 +100,4 @@ bool NearestName::compare(std::string_view name) {
     return true;
 }
 
-}  // namespace onnxmap::contain
+}  // namespace onnxmap

@@ -1,4 +1,4 @@
-#include "contain/nearest_name.hpp"
+#include "base/nearest_name.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ namespace {
 // The nearest of `names`, with a star if only its encoding differs; empty if none is near.
 std::string nearest(std::string_view wanted, std::initializer_list<std::string_view> names,
                     std::string_view model = "new.onnx") {
-    contain::NearestName found(wanted, model);
+    NearestName found(wanted, model);
     for (const std::string_view name : names) CHECK(found.compare(name));
     if (!found.found()) return {};
     return found.found()->name + (found.found()->only_encoding ? "*" : "");
@@ -56,12 +56,12 @@ TEST_CASE("nearest_name: accents that are encoded in another way") {
 }
 
 TEST_CASE("nearest_name: the work is bounded") {
-    contain::NearestName names("weights.bin", "");
+    NearestName names("weights.bin", "");
     std::size_t compared = 0;
     while (compared < 1'000'000 && names.compare(std::to_string(compared))) ++compared;
     CHECK(compared == 10'000);
     const std::string name(255, 'n');
-    contain::NearestName work(name + "m", "");
+    NearestName work(name + "m", "");
     for (compared = 0; compared < 1'000'000 && work.compare(name); ++compared) continue;
     CHECK(compared < 1'000);
     CHECK(work.found()->name == name);
