@@ -551,7 +551,8 @@ class Model:
         Args:
             providers: as for `onnxruntime.InferenceSession`.
             sess_options: as for `onnxruntime.InferenceSession`. They are copied, and stay as they
-                are; operators of `register_custom_ops_library` are not copied.
+                are; operators of `register_custom_ops_library` are not copied. If they have data
+                files in memory, onnxruntime copies all weights.
             provider_options: as for `onnxruntime.InferenceSession`.
             prepack: let onnxruntime copy weights into the layout of its kernels, which costs time
                 and memory now and makes runs with small batches faster. False: it uses the pages of

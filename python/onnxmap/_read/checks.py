@@ -160,8 +160,7 @@ class CheckReport(Sequence[Finding]):
         counts = Counter[str]()
         for rule, count in self.counts.items():
             counts[_BY_NAME[rule].severity] += count
-        numbers = ((counts[each], each) for each in _SEVERITIES if counts[each])
-        told = [f"{count} {name}{'s' * (count > 1)}" for count, name in numbers]
+        told = [f"{n} {each}{'s' * (n > 1)}" for each in _SEVERITIES if (n := counts[each])]
         return ", ".join(told) or "no findings"
 
     def __str__(self) -> str:

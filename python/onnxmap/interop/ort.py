@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -42,6 +42,8 @@ def open_session(
     model: Model, given: Any, prepack: bool, outputs: Iterable[str] | None, **arguments: Any
 ) -> onnxruntime.InferenceSession:
     """See `Model.session`. `given`: session options. `arguments`: those that onnxruntime gets."""
+    if isinstance(arguments["providers"], onnxruntime.SessionOptions):
+        raise TypeError("pass session options by name: model.session(sess_options=options)")
     added = _added_outputs(model.graph, outputs)
     options = _copy_of(given)
     options.add_session_config_entry(_FOLDER, "/")
@@ -62,8 +64,18 @@ def open_session(
             session = onnxruntime.InferenceSession(b"".join([*parts, added]), options, **arguments)
         except Exception as error:
             plan.check_referred_files()
+            if given is not None:  # it may have data files, by their locations in the model
+                options.add_session_config_entry(_FOLDER, os.devnull)  # and no file is opened
+                with suppress(Exception):
+                    whole = model.proto.SerializeToString() + added
+                    return onnxruntime.InferenceSession(whole, options, **arguments)
             plan.check_missing_files()  # onnxruntime needs no file for values that the options have
-            raise _refusal(error) from error
+            reason = printable(" ".join(str(error).split()))[:_LONGEST_REASON]
+            raise SessionError(
+                f"onnxruntime refuses the model: {reason}. To see whether the model is at fault, "
+                "save it and open the file with onnxruntime.InferenceSession",
+                code="session.refused",
+            ) from error
         plan.check_referred_files()
         return session
 
@@ -115,9 +127,8 @@ def _temporary_file(path: Path, plan: _core.SavePlan) -> Iterator[None]:
 
 def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:
     for least in _LEAST_EXTERNAL:
-        model = document.proto
         try:
-            return _core.save_plan(model=model, location=data[1:], least_nbytes=least)
+            return _core.save_plan(model=document.proto, location=data[1:], least_nbytes=least)
         except SaveError as error:
             if error.code != "save.too_large":
                 raise
@@ -130,13 +141,11 @@ def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:
 
 def _added_outputs(graph: Graph, names: Iterable[str] | None) -> bytes:
     """A part of a model that makes these values outputs, when it is merged with the model."""
-    if names is None:
-        return b""
     if isinstance(names, str):
         raise TypeError("outputs must be a list of names, not a str")
     known = {value.name for value in graph.outputs}
     part = _core.new("ModelProto")
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(names or ()):
         if not isinstance(name, str):
             raise TypeError(f"outputs must be names of values, not {type(name).__name__}")
         if name in known:
@@ -164,9 +173,7 @@ def _smallest() -> bytes:
     model.graph.name = "smallest"
     model.graph.node.add(op_type="Identity", input=["x"], output=["y"])
     for values, name in (model.graph.input, "x"), (model.graph.output, "y"):
-        value = values.add(name=name)
-        value.type.tensor_type.elem_type = 1
-        value.type.tensor_type.shape.SetInParent()
+        values.add(name=name, type={"tensor_type": {"elem_type": 1, "shape": {}}})
     return bytes(model.SerializeToString())
 
 
@@ -182,12 +189,3 @@ def _keeps_references(options: onnxruntime.SessionOptions) -> bool:
     path = options.optimized_model_filepath
     form = _entry(options, _OPTIMIZED_FORM) or ("ORT" if path.lower().endswith(".ort") else "")
     return bool(path) and form != "ORT" and not _entry(options, _OPTIMIZED_DATA)
-
-
-def _refusal(error: Exception) -> SessionError:
-    reason = printable(" ".join(str(error).split()))[:_LONGEST_REASON]
-    return SessionError(
-        f"onnxruntime refuses the model: {reason}. To see whether the model is at fault, save it "
-        "and open the file with onnxruntime.InferenceSession",
-        code="session.refused",
-    )

@@ -134,6 +134,40 @@ def test_values_in_the_options_win_over_those_of_a_file(
     assert found != run_file(path)
 
 
+@pytest.mark.parametrize("is_buffer", [False, True])
+@pytest.mark.parametrize("has_file", [False, True])
+def test_data_files_in_the_options(has_file: bool, is_buffer: bool, tmp_path: Path) -> None:
+    """They are named as the model names them, and win over those beside it."""
+    path = external_model(tmp_path)
+    data = tmp_path / "sub/w.data"
+    expected, given = run_file(path), data.read_bytes()
+    data.write_bytes(bytes(len(given)))
+    if not has_file:
+        data.unlink()
+
+    def opened() -> onnxmap.Model:
+        return onnxmap.loads(path.read_bytes()) if is_buffer else onnxmap.load(path)
+
+    options = onnxruntime.SessionOptions()
+    options.add_external_initializers_from_files_in_memory(["sub/w.data"], [given], [len(given)])
+    assert run(onnxruntime.InferenceSession(str(path), options, providers=CPU)) == expected
+    assert run(opened().session(CPU, options)) == expected
+    model = opened()
+    model.graph.nodes[-1].name = "renamed"
+    assert run(model.session(CPU, options, outputs=["w0"]))[:1] == expected
+    options = onnxruntime.SessionOptions()
+    options.add_external_initializers_from_files_in_memory(["other"], [given], [len(given)])
+    with pytest.raises(onnxmap.OnnxMapError):
+        opened().session(CPU, options)
+
+
+def test_options_in_the_place_of_providers(tmp_path: Path) -> None:
+    """onnxruntime takes them first."""
+    model = onnxmap.load(inline_model(tmp_path))
+    with pytest.raises(TypeError, match=r"session\(sess_options=options\)"):
+        model.session(onnxruntime.SessionOptions())  # type: ignore[arg-type]
+
+
 def test_an_absent_file_with_other_values(tmp_path: Path, values: dict[str, Any]) -> None:
     """The error is that of reading the tensor, as without options."""
     path = external_model(tmp_path)
