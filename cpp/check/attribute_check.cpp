@@ -121,7 +121,7 @@ AttributeParts parts_of(const onnx::Message& attribute) {
             parts.has_bad_text = parts.has_bad_text || !is_utf8(found.text());
         }
         if (row == nullptr) {
-            parts.has_bad_text = parts.has_bad_text || !removed_field(attribute, found).empty();
+            parts.has_bad_text = parts.has_bad_text || removed_field(attribute, found).has_value();
         } else if (row == &field<"AttributeProto.doc_string">) {
             parts.has_doc_string = true;
         } else if (row == &field<"AttributeProto.name">) {

@@ -108,6 +108,12 @@ void GraphCheck::check_fields() {
     if (!fields_->last(field<"GraphProto.doc_string">)) {
         checking_.found(Rule::graph_doc_string, place_, "the graph has no doc_string");
     }
+    if (checking_.findings.wants(Rule::model_field_removed)) {
+        graph_.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+            checking_.pages.note_read({found.begin, 0});
+            if (row == nullptr) check_removed(checking_.findings, graph_, found, place_);
+        });
+    }
     constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
         {&field<"GraphProto.quantization_annotation">, 5},
         {&field<"GraphProto.sparse_initializer">, 6},
@@ -133,6 +139,7 @@ void GraphCheck::check_inputs() {
         const std::string_view name = name_of_value(input);
         check_named(input, name, place);
         body_.define(name, Mark::is_input, place);
+        if (kind_ == GraphKind::subgraph) types_.inputs.push_back(type_of_value(input));
         if (name.empty()) return;
         const VisibleValues::Id id = checking_.visible.id(name);
         inputs_.emplace_back(id, place.index);
@@ -201,12 +208,13 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
 // Nodes that make these values come later.
 void GraphCheck::note_described_types() {
     VisibleValues& visible = checking_.visible;
+    // An output's own type counts: readers do not look at a second one in value_info.
     const auto note = [&](const onnx::Message& value, const FieldPath& place) {
         const std::string_view name = name_of_value(value);
         const onnx::ValueType type = type_of_value(value);
         if (name.empty() || !type.is_known()) return;
         const VisibleValues::Id id = visible.id(name);
-        if (visible.is_visible(id)) return;
+        if (visible.is_visible(id) || visible.described_type(id).is_known()) return;
         visible.set_type(id, type);
         body_.tell_shape(id, place);
     };
@@ -236,8 +244,10 @@ void GraphCheck::check_outputs() {
     for_each(field<"GraphProto.output">, [&](const onnx::Message& output, const FieldPath& place) {
         const std::string_view name = name_of_value(output);
         check_named(output, name, place);
+        if (kind_ == GraphKind::subgraph) types_.outputs.emplace_back();
         if (name.empty()) return;
         const VisibleValues::Id id = visible.id(name);
+        if (kind_ == GraphKind::subgraph) types_.outputs.back() = visible.type(id);
         const bool is_own = (visible.here(id) & VisibleValues::kDefined) != 0;
         if (!is_own && !visible.is_visible(id)) {
             checking_.found(Rule::graph_output_undefined, place,
@@ -357,7 +367,9 @@ void GraphCheck::check_annotations() {
 
 void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& place,
                     NodeListCheck& outer) {
-    GraphCheck(checking, graph, place, GraphKind::subgraph, outer.owner(), &outer).run();
+    GraphCheck check(checking, graph, place, GraphKind::subgraph, outer.owner(), &outer);
+    check.run();
+    outer.judge_body(place, check.take_types());
 }
 
 }  // namespace onnxmap::check

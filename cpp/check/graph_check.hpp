@@ -35,6 +35,9 @@ class GraphCheck {
     /// Checks everything. The values of the graph stay visible as long as this object lives.
     void run();
 
+    /// The types of the inputs and outputs of a subgraph that was checked.
+    [[nodiscard]] BodyTypes take_types() { return std::move(types_); }
+
   private:
     void check_fields();
     void check_inputs();
@@ -59,6 +62,7 @@ class GraphCheck {
     GraphKind kind_;
     std::shared_ptr<const model::FieldIndex> fields_;
     NodeListCheck body_;
+    BodyTypes types_;                                                  // of a subgraph
     std::vector<std::pair<VisibleValues::Id, std::uint64_t>> inputs_;  // their positions
     // The initializers of the field GraphProto.initializer.
     std::vector<std::pair<VisibleValues::Id, std::uint64_t>> initializers_;

@@ -182,7 +182,9 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
     } else {
         callee.check_attributes(findings, model::NameTable(), place);
     }
-    if (callee.known().decides_type) facts.decided = decided_type(*facts.known, node, parts);
+    if (callee.known().decides_type) {
+        facts.decided = decided_type(findings, *facts.known, node, parts, place);
+    }
     return facts;
 }
 

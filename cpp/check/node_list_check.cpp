@@ -194,7 +194,11 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
         case Kind::called: judge_types(event, node); break;
         case Kind::function: checking_.functions.note_use(event.hash); break;
         case Kind::foreign: checking_.count_not_described(event.name); break;
-        case Kind::nested: check_nested(checking_, this->node(node), place_of(node), *this); break;
+        case Kind::nested:
+            bodies_.begin(node, this->node(node), types_);
+            check_nested(checking_, this->node(node), place_of(node), *this);
+            bodies_.end();
+            break;
         case Kind::defined:
             defined(visible.known(visible.names().add(event.name, event.hash)), event, node);
             break;
@@ -217,8 +221,12 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
     }
     const onnx::ValueType told = visible.described_type(value);
     visible.mark(value, Mark::is_made);
-    const onnx::ValueType made = types_.output(node, event.slot);
-    if (!made.is_known()) return;
+    onnx::ValueType made = types_.output(node, event.slot);
+    if (!made.is_known()) made = bodies_.output(node, event.slot);
+    if (!made.is_known()) {
+        if (told.is_known()) judge_output(event, node, told);
+        return;
+    }
     if (told.is_known() && told != made) {
         const FieldPath place = place_of(node);
         checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
@@ -230,26 +238,48 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
     visible.set_type(value, made);
 }
 
+// The type of an output that the graph tells, and no input: it is one that the operator makes.
+void NodeListCheck::judge_output(const Event& event, std::uint64_t node, onnx::ValueType told) {
+    const onnx::Operator* const op = types_.called(node);
+    const char letter = op == nullptr ? '\0' : op->output(event.slot).letter;
+    if (letter == '\0' || op->types(letter).has(told)) return;
+    const FieldPath place = place_of(node);
+    checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
+                    [&] {
+                        return "the graph says that " + quoted(event.name) + " is " + told.text() +
+                               ", which " + std::string(op->name()) + " of version " +
+                               std::to_string(op->since()) + " does not make";
+                    });
+}
+
 void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
     types_.begin(node);
     const onnx::Operator op(onnx::operator_rows()[event.hash]);
     checking_.used_sets.at(op.domain()) = true;
     const auto decided = onnx::ValueType::from_code(static_cast<std::uint8_t>(event.slot));
-    types_.judge(op, decided, [&](std::uint32_t slot, auto&& message) {
+    using Input = SignatureTypes::Input;
+    types_.judge(op, decided, [&](const Input& input, const Input* other) {
         const FieldPath place = place_of(node);
-        checking_.found(Rule::operator_type, FieldPath{&place, &field<"NodeProto.input">, slot},
-                        message);
+        const FieldPath at{&place, &field<"NodeProto.input">, input.slot};
+        checking_.found(Rule::operator_type, at, [&] {
+            return type_text(checking_, input) +
+                   (other == nullptr ? ", which " + std::string(op.name()) + " of version " +
+                                           std::to_string(op.since()) + " does not take"
+                                     : ", and " + type_text(checking_, *other) + "; " +
+                                           std::string(op.name()) + " takes both in one type");
+        });
     });
     if (checks_shapes_ && (event.slot & kHasShapeRule) != 0) judge_shapes(op, node);
 }
 
 void NodeListCheck::judge_shapes(const onnx::Operator& op, std::uint64_t index) {
-    InputShapes shapes{};
+    input_shapes_.assign(kLeastInputs, nullptr);
     for (const auto& [slot, value, type] : types_.inputs()) {
-        if (slot < shapes.size()) shapes.at(slot) = shapes_.find(value);
+        if (slot >= input_shapes_.size()) input_shapes_.resize(slot + 1);
+        input_shapes_[slot] = shapes_.find(value);
     }
-    if (std::ranges::none_of(shapes, [](auto each) { return each != nullptr; })) return;
-    const auto wrong = wrong_shape(op, node(index), shapes);
+    if (std::ranges::none_of(input_shapes_, [](auto each) { return each != nullptr; })) return;
+    const auto wrong = wrong_shape(op, node(index), input_shapes_);
     if (!wrong) return;
     const FieldPath place = place_of(index);
     checking_.found(Rule::value_shape, FieldPath{&place, &field<"NodeProto.input">, wrong->slot},

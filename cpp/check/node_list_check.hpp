@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "check/body_check.hpp"
 #include "check/checking.hpp"
 #include "check/shape_check.hpp"
 #include "check/signature_types.hpp"
@@ -50,6 +52,11 @@ class NodeListCheck {
 
     /// Checks all nodes. A node sees what was defined before.
     void check_nodes();
+
+    /// A subgraph of the node that is looked at has these types.
+    void judge_body(const FieldPath& place, BodyTypes body) {
+        bodies_.judge(checking_, place, std::move(body), types_);
+    }
 
   private:
     enum class Kind : std::uint8_t {
@@ -94,6 +101,7 @@ class NodeListCheck {
     void defined_again(VisibleValues::Id value, const FieldPath& place);
     void judge_shapes(const onnx::Operator& op, std::uint64_t index);
     void judge_types(const Event& event, std::uint64_t node);
+    void judge_output(const Event& event, std::uint64_t node, onnx::ValueType told);
     void note_call(const onnx::Message& node);
     void resolve();
     void find_cycle();
@@ -113,6 +121,8 @@ class NodeListCheck {
     SignatureTypes types_;
     bool checks_shapes_;
     ToldShapes shapes_;
+    InputShapes input_shapes_;
+    BodyCheck bodies_;
     std::uint64_t titled_ = UINT64_MAX;  // the node whose title was asked for last
     std::string_view title_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "check/operator_hints.hpp"
+#include "onnx/data_type.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::check {
@@ -63,14 +65,16 @@ struct Names {
 
 // `title()`: of the callee.
 template <class Title>
-void check_count(Findings& findings, const Names& each, Title&& title, const FieldPath& place) {
+void check_count(Findings& findings, const Names& each, Title&& title, std::string_view node,
+                 const FieldPath& place) {
     const std::size_t count = each.names.size();
     const bool is_between = each.least < count && count < each.most;
     if (each.least <= count && count <= each.most && !(each.all_or_one && is_between)) return;
     findings.add(each.rule, place, [&] {
         const std::string range = each.all_or_one ? "1 or " + std::to_string(each.most) + " outputs"
                                                   : range_text(each.least, each.most, each.what);
-        return title() + " has " + range + ", and the node has " + std::to_string(count);
+        return title() + " has " + range + ", and the node " + quoted(node) + " has " +
+               std::to_string(count);
     });
 }
 
@@ -130,11 +134,13 @@ Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& pa
         findings.add(Rule::operator_unknown, place, [&] {
             return "version " + std::to_string(*version) + " of " +
                    (is_standard ? "ai.onnx" : std::string(parts.domain)) + " has no operator " +
-                   quoted(parts.op_type);
+                   quoted(parts.op_type) +
+                   unknown_operator_hint(parts.domain, *version, parts.op_type);
         });
     } else if (found_.operator_->deprecated()) {
         findings.add(Rule::operator_deprecated, place, [&] {
-            return title() + " is deprecated; the node " + quoted(parts.title()) + " uses it";
+            return title() + " is deprecated" + replacement_hint(*found_.operator_) +
+                   "; the node " + quoted(parts.title()) + " uses it";
         });
         found_ = {};
     }
@@ -164,9 +170,9 @@ void Callee::check_counts(Findings& findings, const NodeParts& parts,
         outputs.all_or_one = has_all_outputs_or_one(*op);
         check_required(findings, inputs, title, place, [&](std::size_t i) { return op->input(i); });
     }
-    check_count(findings, inputs, title, place);
+    check_count(findings, inputs, title, parts.title(), place);
     if (parts.has_no_output()) return;  // the rule node.outputs says so
-    check_count(findings, outputs, title, place);
+    check_count(findings, outputs, title, parts.title(), place);
     if (op) {
         check_required(findings, outputs, title, place,
                        [&](std::size_t i) { return op->output(i); });
@@ -177,8 +183,10 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
                              const FieldPath& place) const {
     const std::string_view name = attribute.name;
     const auto unknown = [&] {
-        findings.add(Rule::operator_attribute_unknown, place,
-                     [&] { return title() + " has no attribute " + quoted(name); });
+        findings.add(Rule::operator_attribute_unknown, place, [&] {
+            return title() + " has no attribute " + quoted(name) +
+                   (found_.operator_ ? unknown_attribute_hint(*found_.operator_, name) : "");
+        });
     };
     if (function_ != nullptr) {
         if (!function_->attributes.find(name)) unknown();
@@ -213,11 +221,23 @@ void Callee::check_attributes(Findings& findings, const model::NameTable& names,
     });
 }
 
-onnx::ValueType decided_type(const onnx::Operator& op, const onnx::Message& node,
-                             const NodeParts& parts) {
+// `number`: of an element type, which an attribute gives the first output.
+std::string wrong_type_text(const onnx::Operator& op, std::string_view attribute,
+                            std::int64_t number) {
+    const onnx::ValueType type(TypeKind::tensor, number);
+    const bool is_known = onnx::find_data_type(static_cast<std::int32_t>(number)) != nullptr;
+    return "the attribute " + quoted(attribute) + " is " +
+           (type.is_known() && is_known ? type.text() : std::to_string(number)) + ", which " +
+           std::string(op.name()) + " of version " + std::to_string(op.since()) + " does not make";
+}
+
+onnx::ValueType decided_type(Findings& findings, const onnx::Operator& op,
+                             const onnx::Message& node, const NodeParts& parts,
+                             const FieldPath& place) {
     const bool is_constant = op.name() == "Constant";
-    for (const wire::Field& each : parts.attributes) {
-        const onnx::Message attribute = node.inner(field<"NodeProto.attribute">, each);
+    for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
+        const wire::FieldRow& row = field<"NodeProto.attribute">;
+        const onnx::Message attribute = node.inner(row, parts.attributes[i]);
         const std::string_view name = attribute.text(field<"AttributeProto.name">);
         const bool is_value = name == "value";
         const bool is_number = is_constant && name.starts_with("value_");
@@ -236,6 +256,12 @@ onnx::ValueType decided_type(const onnx::Operator& op, const onnx::Message& node
         const onnx::TypeSet& types = op.types(op.output(0).letter);
         for (const TypeKind kind : {TypeKind::tensor, TypeKind::sequence}) {
             if (types.has({kind, number})) return {kind, number};
+        }
+        const auto known = op.attribute(name);
+        const bool is_default = number == 0 && known && !known->required;
+        if (!is_default && known && attribute.has(field<"AttributeProto.i">)) {
+            findings.add(Rule::operator_type, FieldPath{&place, &row, i, name},
+                         [&] { return wrong_type_text(op, name, number); });
         }
     }
     const auto* const usual = std::ranges::find(kUsualTypes, op.name(), &UsualType::name);

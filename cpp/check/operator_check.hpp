@@ -45,8 +45,10 @@ class Callee {
     bool is_not_described_ = false;
 };
 
-/// The type that an attribute gives the first output of an operator that is known to have one.
-[[nodiscard]] onnx::ValueType decided_type(const onnx::Operator& op, const onnx::Message& node,
-                                           const NodeParts& parts);
+/// The type that an attribute gives the first output of an operator that is known to have one. A
+/// finding if the operator does not make that type.
+[[nodiscard]] onnx::ValueType decided_type(Findings& findings, const onnx::Operator& op,
+                                           const onnx::Message& node, const NodeParts& parts,
+                                           const FieldPath& place);
 
 }  // namespace onnxmap::check

@@ -1,6 +1,7 @@
 #include "check/shape_check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "onnx/schema.hpp"
@@ -56,13 +57,24 @@ bool broadcast(const Shape& a, const Shape& b, std::size_t left_out = 0) {
     return true;
 }
 
+// There may be any number of inputs, so each is compared with what those before it make.
 std::optional<WrongShape> check_broadcast(const InputShapes& in) {
-    for (std::size_t i = 1; i < in.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            if (in.at(i) == nullptr || in.at(j) == nullptr) continue;
-            if (broadcast(*in.at(i), *in.at(j))) continue;
-            return wrong(i, "the inputs do not broadcast", *in.at(i), "input " + std::to_string(j),
-                         *in.at(j));
+    // The last dimension comes first.
+    std::array<std::int64_t, tensor::kMaxRank> made;  // NOLINT: filled up to the rank
+    std::size_t rank = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        if (in[i] == nullptr) continue;
+        const Shape& shape = *in[i];
+        while (rank < std::min(shape.size(), made.size())) made.at(rank++) = 1;
+        for (std::size_t k = 0; k < std::min(shape.size(), rank); ++k) {
+            const std::int64_t dim = shape[shape.size() - 1 - k];
+            if (dim < 0 || dim == 1) continue;
+            if (made.at(k) == 1) made.at(k) = dim;
+            if (made.at(k) == dim) continue;
+            const auto other = std::ranges::find_if(
+                in, [&](auto each) { return each != nullptr && !broadcast(*each, shape); });
+            return wrong(i, "the inputs do not broadcast", shape,
+                         "input " + std::to_string(other - in.begin()), **other);
         }
     }
     return std::nullopt;
@@ -70,7 +82,7 @@ std::optional<WrongShape> check_broadcast(const InputShapes& in) {
 
 std::optional<WrongShape> check_matmul(const InputShapes& in) {
     for (std::size_t i = 0; i < 2; ++i) {
-        if (in.at(i) != nullptr && in.at(i)->empty()) {
+        if (in[i] != nullptr && in[i]->empty()) {
             return WrongShape{i, "it does not take a scalar"};
         }
     }
@@ -86,8 +98,8 @@ std::optional<WrongShape> check_matmul(const InputShapes& in) {
 std::optional<WrongShape> check_gemm(const onnx::Operator& op, const onnx::Message& node,
                                      const InputShapes& in) {
     for (std::size_t i = 0; i < 2; ++i) {
-        if (in.at(i) != nullptr && in.at(i)->size() != 2) {
-            return WrongShape{i, "Gemm takes matrices, and the shape is " + shape_text(*in.at(i))};
+        if (in[i] != nullptr && in[i]->size() != 2) {
+            return WrongShape{i, "Gemm takes matrices, and the shape is " + shape_text(*in[i])};
         }
     }
     if (in[1] == nullptr) return std::nullopt;

@@ -1,10 +1,10 @@
 // Shapes that a graph tells, and operators whose rule for them is plain: Conv, Gemm, MatMul, and
-// those that broadcast their inputs, of which the first three are looked at. A shape that is not
-// told, or a dimension without a value, fits any.
+// those that broadcast their inputs. A shape that is not told, or a dimension without a value, fits
+// any.
 // Source: the operators' texts in onnx.defs; docs/Broadcasting.md of ONNX.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,8 +63,9 @@ struct WrongShape {
 /// Whether a rule for shapes is known of the operator.
 [[nodiscard]] bool has_shape_rule(const onnx::Operator& op);
 
-/// The shapes of the first inputs, which such rules look at; null for one that is not known.
-using InputShapes = std::array<const Shape*, 3>;
+/// The shapes of the inputs, at least kLeastInputs; null for one that is not known.
+using InputShapes = std::vector<const Shape*>;
+inline constexpr std::size_t kLeastInputs = 3;  // which such rules look at
 
 /// What is wrong with the shapes of the inputs of a node whose operator has such a rule.
 [[nodiscard]] std::optional<WrongShape> wrong_shape(const onnx::Operator& op,

@@ -28,23 +28,25 @@ class SignatureTypes {
     struct Input {
         std::uint32_t slot;
         VisibleValues::Id value;
-        onnx::ValueType type;
+        onnx::ValueType type = {};
     };
     [[nodiscard]] const std::vector<Input>& inputs() const noexcept { return inputs_; }
 
-    /// Calls wrong(slot, message) for each input of a type that does not fit; message() makes the
-    /// sentence. `decided`: the type of the first output, if an attribute decides it.
+    /// Calls wrong(input, other) for each input of a type that does not fit: that of the input
+    /// before it which `other` points at, or, if it is null, the types that the operator takes.
+    /// `decided`: the type of the first output, if an attribute decides it.
     template <class Wrong>
     void judge(const onnx::Operator& op, onnx::ValueType decided, Wrong&& wrong);
+
+    /// The operator of a node; null if it is not known.
+    [[nodiscard]] const onnx::Operator* called(std::uint64_t node) const noexcept {
+        return node == node_ && operator_ ? &*operator_ : nullptr;
+    }
 
     /// The type of an output of the node; unknown if the inputs do not tell.
     [[nodiscard]] onnx::ValueType output(std::uint64_t node, std::uint32_t slot) const;
 
   private:
-    struct Bound {
-        onnx::ValueType type;
-        std::uint32_t slot = 0;  // of the input that has it
-    };
     static std::size_t index(char letter) noexcept {
         return static_cast<std::size_t>(letter - 'A');
     }
@@ -53,7 +55,8 @@ class SignatureTypes {
     std::vector<Input> inputs_;
     std::optional<onnx::Operator> operator_;
     onnx::ValueType decided_;
-    std::array<Bound, std::tuple_size_v<decltype(onnx::Operator::Row::types)>> bound_;
+    // Of each letter, the first input that has its type; a type that is not known if none has.
+    std::array<Input, std::tuple_size_v<decltype(onnx::Operator::Row::types)>> bound_;
 };
 
 template <class Wrong>
@@ -61,27 +64,20 @@ void SignatureTypes::judge(const onnx::Operator& op, onnx::ValueType decided, Wr
     operator_ = op;
     decided_ = decided;
     bound_ = {};
-    for (const auto& [slot, value, type] : inputs_) {
-        if (!type.is_known()) continue;
-        const onnx::Parameter parameter = op.input(slot);
+    for (const Input& input : inputs_) {
+        if (!input.type.is_known()) continue;
+        const onnx::Parameter parameter = op.input(input.slot);
         if (parameter.letter == 0) return;  // too many inputs
-        if (!op.types(parameter.letter).has(type)) {
-            wrong(slot, [&, given = type] {
-                return std::string(op.name()) + " of version " + std::to_string(op.since()) +
-                       " does not take " + given.text();
-            });
+        if (!op.types(parameter.letter).has(input.type)) {
+            wrong(input, nullptr);
             continue;
         }
         if (parameter.own_type) continue;
-        Bound& bound = bound_.at(index(parameter.letter));
+        Input& bound = bound_.at(index(parameter.letter));
         if (!bound.type.is_known()) {
-            bound = {type, slot};
-        } else if (bound.type != type) {
-            wrong(slot, [&, given = type] {
-                return "it is " + given.text() + ", and input " + std::to_string(bound.slot) +
-                       ", which has the same type in " + std::string(op.name()) + ", " +
-                       bound.type.text();
-            });
+            bound = input;
+        } else if (bound.type != input.type) {
+            wrong(input, &bound);
         }
     }
 }

@@ -17,6 +17,28 @@ namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
+// Numbers of fields that today's onnx.proto reserves.
+struct Reserved {
+    const wire::MessageTable* table;
+    std::uint32_t number;
+    std::string_view name;  // that it had
+};
+// Source: onnx.proto, `reserved`, and the names in its first versions.
+constexpr Reserved kReserved[] = {
+    {&onnx::message<"AttributeProto">, 12, "v"},
+    {&onnx::message<"AttributeProto">, 16, ""},
+    {&onnx::message<"AttributeProto">, 17, ""},
+    {&onnx::message<"AttributeProto">, 18, ""},
+    {&onnx::message<"AttributeProto">, 19, ""},
+    {&onnx::message<"GraphProto">, 3, "input"},
+    {&onnx::message<"GraphProto">, 4, "output"},
+    {&onnx::message<"GraphProto">, 6, "ir_version"},
+    {&onnx::message<"GraphProto">, 7, "producer_version"},
+    {&onnx::message<"GraphProto">, 8, "producer_tag"},
+    {&onnx::message<"GraphProto">, 9, "domain"},
+    {&onnx::message<"TypeProto.Opaque">, 3, "parameters"},
+};
+
 // How many bytes at the beginning are ASCII, in steps of eight.
 std::size_t ascii_words(std::string_view text) noexcept {
     std::size_t size = 0;
@@ -39,12 +61,24 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-std::string_view removed_field(const onnx::Message& message, const wire::Field& unknown) noexcept {
-    constexpr std::uint32_t kValue = 12;  // AttributeProto.v. Source: onnx.proto, `reserved`
+std::optional<std::string_view> removed_field(const onnx::Message& message,
+                                              const wire::Field& unknown) noexcept {
     const wire::FieldRow* const row = message.table().find(unknown.number);
     if (row != nullptr && row->retired) return row->name;
-    const bool is_attribute = &message.table() == &onnx::message<"AttributeProto">;
-    return is_attribute && unknown.number == kValue ? "v" : "";
+    for (const Reserved& each : kReserved) {
+        if (each.table == &message.table() && each.number == unknown.number) return each.name;
+    }
+    return std::nullopt;
+}
+
+void check_removed(Findings& findings, const onnx::Message& message, const wire::Field& unknown,
+                   const FieldPath& place) {
+    const auto removed = removed_field(message, unknown);
+    if (!removed) return;
+    findings.add(Rule::model_field_removed, place, [&] {
+        return "it has field " + std::to_string(unknown.number) + ", which " +
+               (removed->empty() ? std::string("is reserved") : "was " + std::string(*removed));
+    });
 }
 
 void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place) {
@@ -52,12 +86,7 @@ void check_texts(Findings& findings, const onnx::Message& message, const FieldPa
     std::vector<std::pair<const wire::FieldRow*, std::uint64_t>> counts;  // of repeated fields
     message.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
         if (model::is_unknown(row)) {
-            const std::string_view removed = removed_field(message, found);
-            if (removed.empty()) return;
-            findings.add(Rule::model_field_removed, place, [&] {
-                return "it has field " + std::to_string(found.number) + ", which was " +
-                       std::string(removed);
-            });
+            check_removed(findings, message, found, place);
             return;
         }
         if (row->type != wire::Type::string) return;

@@ -1,6 +1,7 @@
 // The forms of texts: of all fields that are texts, strings of tensors, and checksums.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "check/findings.hpp"
@@ -11,9 +12,13 @@ namespace onnxmap::check {
 /// Source: RFC 3629.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
-/// The name that an unknown field had before ONNX removed it; empty if it never had one.
-[[nodiscard]] std::string_view removed_field(const onnx::Message& message,
-                                             const wire::Field& unknown) noexcept;
+/// If onnx.proto reserves the number of an unknown field: the name that the field had before ONNX
+/// removed it; empty if that is not known.
+[[nodiscard]] std::optional<std::string_view> removed_field(const onnx::Message& message,
+                                                            const wire::Field& unknown) noexcept;
+/// With the rule that a message has no such field.
+void check_removed(Findings& findings, const onnx::Message& message, const wire::Field& unknown,
+                   const FieldPath& place);
 
 /// The fields of a message that are texts are UTF-8: names, documentation, metadata. protobuf
 /// refuses others, in most languages when the field is read. Of its unknown fields, none is one

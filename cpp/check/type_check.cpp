@@ -133,6 +133,8 @@ void check_type(Checking& checking, const onnx::Message& type, const FieldPath& 
         check_element(checking, *value, field<"TypeProto.Optional.elem_type">, here);
     } else if (row == &field<"TypeProto.map_type">) {
         check_map(checking, *value, here);
+    } else if (row == &field<"TypeProto.opaque_type">) {
+        check_texts(checking.findings, *value, here);
     }
 }
 
@@ -151,6 +153,9 @@ onnx::ValueType type_of_value(const onnx::Message& value_info) {
             return {kind, value->int64(field<"TypeProto.Tensor.elem_type">)};
         }
         if (row == &field<"TypeProto.map_type">) return onnx::ValueType::other();
+        if (row == &field<"TypeProto.sparse_tensor_type"> && !is_optional && !is_sequence) {
+            return {Kind::sparse_tensor, value->int64(field<"TypeProto.SparseTensor.elem_type">)};
+        }
         if (row == &field<"TypeProto.optional_type"> && !is_optional && !is_sequence) {
             is_optional = true;
             type = value->child(field<"TypeProto.Optional.elem_type">);
@@ -158,7 +163,7 @@ onnx::ValueType type_of_value(const onnx::Message& value_info) {
             is_sequence = true;
             type = value->child(field<"TypeProto.Sequence.elem_type">);
         } else {
-            return {};  // a sparse tensor, a sequence of sequences
+            return {};  // a sequence of sequences
         }
     }
     return {};

@@ -113,8 +113,9 @@ Parameter parameter(std::string_view letters, std::size_t position) noexcept {
 }  // namespace
 
 std::string ValueType::text() const {
-    static constexpr std::string_view kKinds[] = {"", "a sequence of ", "an optional ",
-                                                  "an optional sequence of ", "a map"};
+    static constexpr std::string_view kKinds[] = {
+        "",      "a sequence of ",     "an optional ", "an optional sequence of ",
+        "a map", "a sparse tensor of "};
     if (!is_known()) return "unknown";
     std::string text(kKinds[static_cast<std::size_t>(kind())]);
     if (kind() == Kind::other) return text;

@@ -12,10 +12,18 @@
 namespace onnxmap::onnx {
 
 /// The type of a value, as the signatures of operators tell types apart: a tensor, a sequence of
-/// tensors, an optional of one of the two, each with an element type; or something else.
+/// tensors, an optional of one of the two, or a sparse tensor, each with an element type; or
+/// something else.
 class ValueType {
   public:
-    enum class Kind : std::uint8_t { tensor, sequence, optional, optional_sequence, other };
+    enum class Kind : std::uint8_t {
+        tensor,
+        sequence,
+        optional,
+        optional_sequence,
+        other,
+        sparse_tensor,  // which no operator takes
+    };
 
     /// Unknown.
     constexpr ValueType() noexcept = default;
@@ -58,6 +66,7 @@ struct TypeSet {
 
     [[nodiscard]] constexpr bool has(ValueType type) const noexcept {
         if (type.kind() == ValueType::Kind::other) return others;
+        if (type.kind() == ValueType::Kind::sparse_tensor) return false;
         return (data_types[static_cast<std::size_t>(type.kind())] >> type.data_type() & 1U) != 0;
     }
     /// The one type of the set; unknown if there are others.

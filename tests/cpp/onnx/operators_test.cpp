@@ -107,4 +107,15 @@ TEST_CASE("operators: attributes") {
     CHECK(count == 6);
 }
 
+TEST_CASE("operators: none takes a sparse tensor") {
+    const ValueType sparse(Kind::sparse_tensor, 1);
+    CHECK(sparse.text() == "a sparse tensor of FLOAT");
+    CHECK(ValueType::from_code(sparse.code()) == sparse);
+    onnx::for_each_operator(0, 999, [&](const Operator& each) {
+        for (std::size_t i = 0; each.input(i).letter != 0 && i < 10; ++i) {
+            CHECK_FALSE(each.types(each.input(i).letter).has(sparse));
+        }
+    });
+}
+
 }  // namespace onnxmap::test

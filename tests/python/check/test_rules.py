@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 from check.examples import EXAMPLES
 from check.examples.example import MODEL_FILE, SMALL, SMALL_SET, Example
@@ -92,12 +94,58 @@ def test_the_bases_keep_all_rules() -> None:
     assert found_in(onnxmap.wrap(view), values=True, strict=True) == []
 
 
-@pytest.mark.parametrize("removed", ["since_version", "status"])
-def test_a_removed_field_as_old_files_have_it(removed: str) -> None:
-    model = onnxmap.loads(text_format.Parse(SMALL, ModelProto()).SerializeToString())
-    function = model.functions.add(name="F", domain="org.example")
-    key = {"since_version": b"\x10", "status": b"\x18"}[removed]
-    function.proto.MergeFromString(key + b"\x01")
-    (found,) = model.check(select="model.field_removed")
-    assert found.where == "functions[0]"
-    assert found.message.endswith(f"which was {removed}")
+REMOVED = {
+    "AttributeProto": dict.fromkeys(range(16, 20), "is reserved") | {12: "was v"},
+    "FunctionProto": {2: "was since_version", 3: "was status"},
+    "GraphProto": {
+        3: "was input", 4: "was output", 6: "was ir_version", 7: "was producer_version",
+        8: "was producer_tag", 9: "was domain",
+    },
+    "Opaque": {3: "was parameters"},
+}  # fmt: skip
+WITH_ALL = """
+graph {
+  node { op_type: "Softmax" input: "x" output: "z" attribute { name: "axis" type: INT i: 0 } }
+  value_info { name: "z" type { opaque_type { name: "n" } } }
+}
+functions { name: "F" domain: "org.example" }
+"""
+PLACES = {
+    "AttributeProto": 'graph.node[1].attribute["axis"]',
+    "FunctionProto": "functions[0]",
+    "GraphProto": "graph",
+    "Opaque": "graph.value_info[0].type.opaque_type",
+}
+
+
+@pytest.mark.parametrize("kind", REMOVED)
+def test_removed_fields_are_those_that_onnx_reserves(kind: str) -> None:
+    """As old files have them, by number."""
+    proto = Path(onnx.__file__).with_name("onnx-ml.proto").read_text()
+    body = re.split(rf"message {kind} {{", proto)[1].split("message ")[0]
+    reserved: set[int] = set()
+    for numbers in re.findall(r"reserved ([0-9, to]+);", body):
+        for part in numbers.split(","):
+            first, *last = map(int, part.split("to"))
+            reserved |= set(range(first, (last or [first])[0] + 1))
+    assert reserved == set(REMOVED[kind])
+    made = text_format.Merge(WITH_ALL, text_format.Parse(SMALL, ModelProto()))
+    data = made.SerializeToString()
+    for number in [*REMOVED[kind], 99]:
+        model = onnxmap.loads(data)
+        message = {
+            "AttributeProto": model.proto.graph.node[1].attribute[0],
+            "FunctionProto": model.proto.functions[0],
+            "GraphProto": model.proto.graph,
+            "Opaque": model.proto.graph.value_info[0].type.opaque_type,
+        }[kind]
+        message.MergeFromString(_varint_field(number))
+        found = [(each.where, each.message) for each in model.check(select="model.field_removed")]
+        what = REMOVED[kind].get(number)
+        expected = [(PLACES[kind], f"it has field {number}, which {what}")] if what else []
+        assert found == expected
+
+
+def _varint_field(number: int) -> bytes:
+    tag = number << 3
+    return (bytes([tag]) if tag < 128 else bytes([tag & 127 | 128, tag >> 7])) + b"\x01"

@@ -11,7 +11,9 @@ from check.examples import (
     node,
     operator,
     operator_set,
+    operator_types,
     quantization,
+    removed_field,
     sparse,
     strict,
     tensor,
@@ -25,10 +27,12 @@ EXAMPLES: list[Example] = [
     example
     for subject in (
         model,
+        removed_field,
         graph,
         value,
         node,
         operator,
+        operator_types,
         attribute,
         tensor,
         sparse,

@@ -70,7 +70,7 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" output { name: "x" } }
+                  g { name: "body" input { name: "i" } output { name: "x" } }
                 }
               }
             }
@@ -85,6 +85,7 @@ EXAMPLES = [
                   type: GRAPH
                   g {
                     name: "body"
+                    input { name: "i" }
                     node { op_type: "Identity" input: "x" output: "inner" }
                     output { name: "inner" }
                   }
@@ -202,8 +203,12 @@ EXAMPLES = [
                   type: GRAPH
                   g {
                     name: "body"
+                    input { name: "i" }
+                    input { name: "c" }
                     input { name: "w" }
                     initializer { name: "w" data_type: 1 float_data: 1 }
+                    output { name: "c" }
+                    output { name: "w" }
                   }
                 }
               }
@@ -218,8 +223,12 @@ EXAMPLES = [
                   type: GRAPH
                   g {
                     name: "body"
+                    input { name: "i" }
+                    input { name: "c" }
                     input { name: "v" }
                     initializer { name: "w" data_type: 1 float_data: 1 }
+                    output { name: "c" }
+                    output { name: "w" }
                   }
                 }
               }
@@ -316,7 +325,12 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" node { op_type: "Abs" input: "x" output: "inner" } }
+                  g {
+                    name: "body"
+                    input { name: "i" }
+                    node { op_type: "Abs" input: "x" output: "inner" }
+                    output { name: "inner" }
+                  }
                 }
               }
             }
@@ -330,7 +344,12 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" node { op_type: "Abs" input: "w" output: "inner" } }
+                  g {
+                    name: "body"
+                    input { name: "i" }
+                    node { op_type: "Abs" input: "w" output: "inner" }
+                    output { name: "inner" }
+                  }
                 }
               }
             }

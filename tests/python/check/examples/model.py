@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check.examples.example import WHOLE, Example, StandIn
+from check.examples.example import WHOLE, Example
 
 EXAMPLES = [
     Example(
@@ -115,49 +115,6 @@ EXAMPLES = [
         "metadata_props[0]",
         broken='metadata_props { key: "Image.BitmapPixelFormat" value: "RGB" }',
         kept='metadata_props { key: "Image.BitmapPixelFormat" value: "Rgb8" }',
-    ),
-    Example(
-        "model.field_removed",
-        'graph.node[1].attribute["axis"]',
-        broken="""
-            graph {
-              node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 12: "removed" }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 }
-              }
-            }
-        """,
-        stand_in=StandIn(
-            '12: "removed"', 'doc_string: "removed"', b"\x62", b"\x6a", b"\x07removed"
-        ),
-    ),
-    Example(
-        "model.field_removed",
-        "functions[0]",
-        broken="""
-            functions {
-              name: "F" domain: "org.example" input: "a" output: "b"
-              opset_import { version: 21 }
-              node { op_type: "Relu" input: "a" output: "b" }
-              2: "removed"
-            }
-        """,
-        kept="""
-            functions {
-              name: "F" domain: "org.example" input: "a" output: "b"
-              opset_import { version: 21 }
-              node { op_type: "Relu" input: "a" output: "b" }
-            }
-        """,
-        stand_in=StandIn('2: "removed"', 'doc_string: "removed"', b"\x12", b"\x42", b"\x07removed"),
     ),
     Example(
         "model.device",

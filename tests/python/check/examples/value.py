@@ -30,7 +30,9 @@ EXAMPLES = [
                   type: GRAPH
                   g {
                     name: "body"
-                    node { op_type: "Relu" input: "x" output: "y" }
+                    input { name: "i" }
+                    node { op_type: "Relu" input: "i" output: "y" }
+                    output { name: "y" }
                   }
                 }
               }
@@ -46,7 +48,9 @@ EXAMPLES = [
                   type: GRAPH
                   g {
                     name: "body"
-                    node { op_type: "Relu" input: "x" output: "inner" }
+                    input { name: "i" }
+                    node { op_type: "Relu" input: "i" output: "inner" }
+                    output { name: "inner" }
                   }
                 }
               }
@@ -64,7 +68,7 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" input { name: "x" } }
+                  g { name: "body" input { name: "x" } output { name: "x" } }
                 }
               }
             }
@@ -77,7 +81,7 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" input { name: "inner" } }
+                  g { name: "body" input { name: "inner" } output { name: "inner" } }
                 }
               }
             }
@@ -100,7 +104,12 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" node { op_type: "Abs" input: "w" output: "inner" } }
+                  g {
+                    name: "body"
+                    input { name: "i" }
+                    node { op_type: "Abs" input: "w" output: "inner" }
+                    output { name: "inner" }
+                  }
                 }
               }
             }
@@ -113,7 +122,12 @@ EXAMPLES = [
                 attribute {
                   name: "body"
                   type: GRAPH
-                  g { name: "body" node { op_type: "Abs" input: "y" output: "inner" } }
+                  g {
+                    name: "body"
+                    input { name: "i" }
+                    node { op_type: "Abs" input: "y" output: "inner" }
+                    output { name: "inner" }
+                  }
                 }
               }
             }

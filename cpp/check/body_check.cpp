@@ -1,0 +1,119 @@
+#include "check/body_check.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "check/node_parts.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+constexpr std::string_view kWithBodies[] = {"If", "Loop", "Scan", "SequenceMap"};
+constexpr std::size_t kBeforeCarried = 2;  // inputs of a Loop: the number of runs, the condition
+constexpr std::int64_t kFirstScanWithoutLengths = 9;
+
+bool differ(onnx::ValueType a, onnx::ValueType b) noexcept {
+    return a.is_known() && b.is_known() && a.data_type() != b.data_type();
+}
+
+void check_count(Checking& checking, const FieldPath& place, std::size_t has, std::size_t needs,
+                 const char* what) {
+    if (has == needs) return;
+    checking.found(Rule::operator_body, place, [&] {
+        return "the graph has " + std::to_string(has) + what + ", and its node needs " +
+               std::to_string(needs);
+    });
+}
+
+}  // namespace
+
+std::string type_text(Checking& checking, const SignatureTypes::Input& input) {
+    return quoted(checking.visible.names().name(input.value)) + " is " + input.type.text();
+}
+
+void BodyCheck::begin(std::uint64_t node, const onnx::Message& message,
+                      const SignatureTypes& types) {
+    const onnx::Operator* const op = types.called(node);
+    *this = BodyCheck();
+    const bool is_known = op != nullptr && op->domain() == 0 &&
+                          std::ranges::find(kWithBodies, op->name()) != std::end(kWithBodies);
+    if (!is_known) return;
+    NodeParts parts;
+    parts.read(message);
+    node_ = node;
+    is_open_ = true;
+    inputs_ = parts.inputs.size();
+    outputs_ = parts.outputs.size();
+    makes_sequences_ = op->name() == "SequenceMap";
+    if (op->name() == "If") {
+        skipped_ = inputs_;
+    } else if (op->name() == "Loop") {
+        inputs_ = std::max(inputs_, kBeforeCarried);
+        carried_ = inputs_ - kBeforeCarried;
+        more_outputs_ = 1;  // the condition
+    } else if (op->name() == "Scan" && op->since() < kFirstScanWithoutLengths) {
+        skipped_ = std::min<std::size_t>(inputs_, 1);
+    }
+    inputs_ -= skipped_;
+    outputs_ += more_outputs_;
+}
+
+void BodyCheck::judge(Checking& checking, const FieldPath& place, BodyTypes body,
+                      const SignatureTypes& types) {
+    if (!is_open_) return;
+    check_count(checking, place, body.inputs.size(), inputs_, " inputs");
+    check_count(checking, place, body.outputs.size(), outputs_, " outputs");
+    judge_inputs(checking, place, body, types);
+    judge_outputs(checking, place, body);
+    if (!first_) first_ = std::move(body);
+}
+
+void BodyCheck::judge_inputs(Checking& checking, const FieldPath& place, const BodyTypes& body,
+                             const SignatureTypes& types) const {
+    for (const SignatureTypes::Input& given : types.inputs()) {
+        const std::size_t i = given.slot - std::min<std::size_t>(given.slot, skipped_);
+        if (given.slot < skipped_ || i >= body.inputs.size()) continue;
+        if (!differ(body.inputs[i], given.type)) continue;
+        checking.found(Rule::operator_body, FieldPath{&place, &field<"GraphProto.input">, i}, [&] {
+            return "the graph takes " + body.inputs[i].text() + ", and " +
+                   type_text(checking, given);
+        });
+    }
+}
+
+void BodyCheck::judge_outputs(Checking& checking, const FieldPath& place, const BodyTypes& body) {
+    const auto found = [&](std::size_t i, const char* what, onnx::ValueType other) {
+        checking.found(Rule::operator_body, FieldPath{&place, &field<"GraphProto.output">, i}, [&] {
+            return "the value is " + body.outputs[i].text() + what + other.text();
+        });
+    };
+    for (std::size_t i = 0; i < body.outputs.size(); ++i) {
+        const onnx::ValueType type = body.outputs[i];
+        const bool is_carried = i > 0 && i <= carried_ && i + 1 < body.inputs.size();
+        if (is_carried && differ(type, body.inputs[i + 1])) {
+            found(i, ", and the next run takes it as ", body.inputs[i + 1]);
+        }
+        if (!first_ || i >= first_->outputs.size()) continue;
+        onnx::ValueType& other = first_->outputs[i];
+        if (type.is_known() && other.is_known() && type != other) {
+            found(i, ", and that of the other branch ", other);
+            other = {};  // one finding is enough
+        }
+    }
+}
+
+onnx::ValueType BodyCheck::output(std::uint64_t node, std::uint32_t slot) const {
+    const std::size_t i = slot + more_outputs_;
+    if (node != node_ || !first_ || i >= first_->outputs.size()) return {};
+    const onnx::ValueType type = first_->outputs[i];
+    if (!makes_sequences_) return type;
+    return {onnx::ValueType::Kind::sequence, type.data_type()};
+}
+
+}  // namespace onnxmap::check
