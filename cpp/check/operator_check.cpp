@@ -108,6 +108,16 @@ constexpr UsualType kUsualTypes[] = {
     {"SequenceEmpty", {TypeKind::sequence, 1}},
 };
 
+// `number`: of an element type, which an attribute gives the first output.
+std::string wrong_type_text(const onnx::Operator& op, std::string_view attribute,
+                            std::int64_t number) {
+    const onnx::ValueType type(TypeKind::tensor, number);
+    const bool is_known = onnx::find_data_type(static_cast<std::int32_t>(number)) != nullptr;
+    return "the attribute " + quoted(attribute) + " is " +
+           (type.is_known() && is_known ? type.text() : std::to_string(number)) + ", which " +
+           std::string(op.name()) + " of version " + std::to_string(op.since()) + " does not make";
+}
+
 }  // namespace
 
 Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& parts,
@@ -219,16 +229,6 @@ void Callee::check_attributes(Findings& findings, const model::NameTable& names,
                    ", and the node has none of that name";
         });
     });
-}
-
-// `number`: of an element type, which an attribute gives the first output.
-std::string wrong_type_text(const onnx::Operator& op, std::string_view attribute,
-                            std::int64_t number) {
-    const onnx::ValueType type(TypeKind::tensor, number);
-    const bool is_known = onnx::find_data_type(static_cast<std::int32_t>(number)) != nullptr;
-    return "the attribute " + quoted(attribute) + " is " +
-           (type.is_known() && is_known ? type.text() : std::to_string(number)) + ", which " +
-           std::string(op.name()) + " of version " + std::to_string(op.since()) + " does not make";
 }
 
 onnx::ValueType decided_type(Findings& findings, const onnx::Operator& op,
