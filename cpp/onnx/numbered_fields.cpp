@@ -29,9 +29,10 @@ constexpr bool is_quote(char c) noexcept { return c == '"' || c == '\''; }
 template <class Number>
 std::optional<Number> number_of(std::string_view digits, int base) {
     Number number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [read, error] = std::from_chars(digits.data(), end, number, base);
-    if (digits.empty() || error != std::errc() || read != end) return std::nullopt;
+    const auto [read, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number, base);
+    const bool is_whole = read == digits.data() + digits.size();
+    if (digits.empty() || error != std::errc() || !is_whole) return std::nullopt;
     return number;
 }
 
