@@ -26,8 +26,8 @@ void check_count(Checking& checking, const FieldPath& place, std::size_t has, st
                  const char* what) {
     if (has == needs) return;
     checking.found(Rule::operator_body, place, [&] {
-        return "the graph has " + std::to_string(has) + what + ", and its node needs " +
-               std::to_string(needs);
+        return "the graph has " + std::to_string(has) + what + (has == 1 ? "" : "s") +
+               ", and its node needs " + std::to_string(needs);
     });
 }
 
@@ -67,8 +67,11 @@ void BodyCheck::begin(std::uint64_t node, const onnx::Message& message,
 void BodyCheck::judge(Checking& checking, const FieldPath& place, BodyTypes body,
                       const SignatureTypes& types) {
     if (!is_open_) return;
-    check_count(checking, place, body.inputs.size(), inputs_, " inputs");
-    check_count(checking, place, body.outputs.size(), outputs_, " outputs");
+    // Before IR version 4, each initializer is an input as well, and no node gives it a value.
+    if (body.inputs.size() > inputs_)
+        std::erase_if(body.inputs, &BodyTypes::Input::has_initializer);
+    check_count(checking, place, body.inputs.size(), inputs_, " input");
+    check_count(checking, place, body.outputs.size(), outputs_, " output");
     judge_inputs(checking, place, body, types);
     judge_outputs(checking, place, body);
     if (!first_) first_ = std::move(body);
@@ -76,13 +79,13 @@ void BodyCheck::judge(Checking& checking, const FieldPath& place, BodyTypes body
 
 void BodyCheck::judge_inputs(Checking& checking, const FieldPath& place, const BodyTypes& body,
                              const SignatureTypes& types) const {
-    for (const SignatureTypes::Input& given : types.inputs()) {
-        const std::size_t i = given.slot - std::min<std::size_t>(given.slot, skipped_);
-        if (given.slot < skipped_ || i >= body.inputs.size()) continue;
-        if (!differ(body.inputs[i], given.type)) continue;
-        checking.found(Rule::operator_body, FieldPath{&place, &field<"GraphProto.input">, i}, [&] {
-            return "the graph takes " + body.inputs[i].text() + ", and " +
-                   type_text(checking, given);
+    std::size_t i = 0;
+    for (const BodyTypes::Input& input : body.inputs) {
+        const SignatureTypes::Input* const given = types.find_input(skipped_ + i++);
+        if (given == nullptr || !differ(input.type, given->type)) continue;
+        const FieldPath at{&place, &field<"GraphProto.input">, input.position};
+        checking.found(Rule::operator_body, at, [&] {
+            return "the graph takes " + input.type.text() + ", and " + type_text(checking, *given);
         });
     }
 }
@@ -96,8 +99,8 @@ void BodyCheck::judge_outputs(Checking& checking, const FieldPath& place, const 
     for (std::size_t i = 0; i < body.outputs.size(); ++i) {
         const onnx::ValueType type = body.outputs[i];
         const bool is_carried = i > 0 && i <= carried_ && i + 1 < body.inputs.size();
-        if (is_carried && differ(type, body.inputs[i + 1])) {
-            found(i, ", and the next run takes it as ", body.inputs[i + 1]);
+        if (is_carried && differ(type, body.inputs[i + 1].type)) {
+            found(i, ", and the next run takes it as ", body.inputs[i + 1].type);
         }
         if (!first_ || i >= first_->outputs.size()) continue;
         onnx::ValueType& other = first_->outputs[i];
@@ -106,6 +109,14 @@ void BodyCheck::judge_outputs(Checking& checking, const FieldPath& place, const 
             other = {};  // one finding is enough
         }
     }
+}
+
+onnx::ValueType BodyCheck::input(std::uint64_t position, const SignatureTypes& types) const {
+    if (!is_open_ || position >= inputs_) return {};
+    const SignatureTypes::Input* const given = types.find_input(skipped_ + position);
+    if (given == nullptr || !makes_sequences_)
+        return given == nullptr ? onnx::ValueType() : given->type;
+    return {onnx::ValueType::Kind::tensor, given->type.data_type()};  // an element of a sequence
 }
 
 onnx::ValueType BodyCheck::output(std::uint64_t node, std::uint32_t slot) const {

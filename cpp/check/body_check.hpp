@@ -16,7 +16,12 @@ namespace onnxmap::check {
 
 /// The types of the inputs and outputs of a subgraph; some are unknown.
 struct BodyTypes {
-    std::vector<onnx::ValueType> inputs;
+    struct Input {
+        onnx::ValueType type;
+        std::uint64_t position;
+        bool has_initializer = false;
+    };
+    std::vector<Input> inputs;
     std::vector<onnx::ValueType> outputs;
 };
 
@@ -30,6 +35,8 @@ class BodyCheck {
                const SignatureTypes& types);
     void end() noexcept { is_open_ = false; }
 
+    /// The type that the node gives an input of its subgraph; unknown if it is not known.
+    [[nodiscard]] onnx::ValueType input(std::uint64_t position, const SignatureTypes& types) const;
     /// The type of an output of a node; unknown if no subgraph tells.
     [[nodiscard]] onnx::ValueType output(std::uint64_t node, std::uint32_t slot) const;
 

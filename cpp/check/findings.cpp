@@ -13,6 +13,7 @@ void Findings::take(Findings& other) {
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
     other.found_.clear();
     std::ranges::fill(other.counts_, 0);
+    other.before_ = counts_;
 }
 
 }  // namespace onnxmap::check

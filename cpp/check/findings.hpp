@@ -2,6 +2,7 @@
 // rule are kept, and the others counted.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -25,7 +26,10 @@ class Findings {
   public:
     /// `wanted`: for each rule, whether to look for it. At most `most` findings of a rule are kept.
     Findings(std::vector<bool> wanted, std::uint64_t most)
-        : wanted_(std::move(wanted)), counts_(rules().size()), most_(most) {}
+        : wanted_(std::move(wanted)),
+          counts_(rules().size()),
+          before_(rules().size()),
+          most_(most) {}
 
     [[nodiscard]] bool wants(Rule rule) const { return wanted_[index(rule)]; }
 
@@ -40,7 +44,8 @@ class Findings {
 
     /// An object without findings that looks for the same.
     [[nodiscard]] Findings empty_copy() const { return {wanted_, most_}; }
-    /// Adds the findings of another object that looks for the same, and empties it.
+    /// Adds the findings of another object that looks for the same, and empties it. From now on the
+    /// other one makes no messages of rules of which this one keeps no more.
     void take(Findings& other);
 
     /// The findings that were kept, in the order in which they were found.
@@ -51,10 +56,14 @@ class Findings {
   private:
     static std::size_t index(Rule rule) noexcept { return static_cast<std::size_t>(rule); }
     // Counts a finding; whether it is kept.
-    bool count(Rule rule) { return wants(rule) && ++counts_[index(rule)] <= most_; }
+    bool count(Rule rule) {
+        return wants(rule) &&
+               ++counts_[index(rule)] <= most_ - std::min(most_, before_[index(rule)]);
+    }
 
     std::vector<bool> wanted_;
     std::vector<std::uint64_t> counts_;
+    std::vector<std::uint64_t> before_;  // counts of the object that takes the findings
     std::vector<Finding> found_;
     std::uint64_t most_;
 };

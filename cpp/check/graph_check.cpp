@@ -63,7 +63,8 @@ GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const Fie
       place_(place),
       kind_(kind),
       fields_(checking.document.index(graph)),
-      body_(checking, place, *fields_, field<"GraphProto.node">, owner, around(kind, outer)) {}
+      body_(checking, place, *fields_, field<"GraphProto.node">, owner, around(kind, outer)),
+      outer_(outer) {}
 
 template <class Visit>
 void GraphCheck::for_each(const wire::FieldRow& row, Visit&& visit) {
@@ -139,11 +140,15 @@ void GraphCheck::check_inputs() {
         const std::string_view name = name_of_value(input);
         check_named(input, name, place);
         body_.define(name, Mark::is_input, place);
-        if (kind_ == GraphKind::subgraph) types_.inputs.push_back(type_of_value(input));
+        onnx::ValueType type = type_of_value(input);
+        if (kind_ == GraphKind::subgraph) {
+            types_.inputs.push_back({type, place.index});
+            if (!type.is_known()) type = outer_->body_input(place.index);
+        }
         if (name.empty()) return;
         const VisibleValues::Id id = checking_.visible.id(name);
         inputs_.emplace_back(id, place.index);
-        checking_.visible.set_type(id, type_of_value(input));
+        checking_.visible.set_type(id, type);
         body_.tell_shape(id, place);
     });
     std::ranges::sort(inputs_);
@@ -194,6 +199,8 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
     }
     const bool is_dense = place.row == &field<"GraphProto.initializer">;
     if (is_input && is_dense) check_default(tensor, place);
+    if (is_input && kind_ == GraphKind::subgraph)
+        types_.inputs[input_of(name)].has_initializer = true;
     body_.define(name, Mark::is_initializer, place);
     const VisibleValues::Id id = checking_.visible.id(name);
     if (is_dense && !is_segment) initializers_.emplace_back(id, place.index);
@@ -222,13 +229,16 @@ void GraphCheck::note_described_types() {
     for_each(field<"GraphProto.value_info">, note);
 }
 
+std::uint64_t GraphCheck::input_of(std::string_view name) const {
+    return std::ranges::lower_bound(inputs_, checking_.visible.id(name), {},
+                                    &std::pair<VisibleValues::Id, std::uint64_t>::first)
+        ->second;
+}
+
 void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& place) {
     const std::string_view name = tensor.text(field<"TensorProto.name">);
     const wire::FieldRow& row = field<"GraphProto.input">;
-    const auto found =
-        std::ranges::lower_bound(inputs_, checking_.visible.id(name), {},
-                                 &std::pair<VisibleValues::Id, std::uint64_t>::first);
-    const onnx::Message input = graph_.inner(row, fields_->at(row, found->second));
+    const onnx::Message input = graph_.inner(row, fields_->at(row, input_of(name)));
     const auto type = input.child(field<"ValueInfoProto.type">);
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
     if (kind == nullptr) return;

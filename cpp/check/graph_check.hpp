@@ -52,6 +52,8 @@ class GraphCheck {
     void check_named(const onnx::Message& value_info, std::string_view name,
                      const FieldPath& place);
     void check_default(const onnx::Message& tensor, const FieldPath& place);
+    // The position of an input.
+    [[nodiscard]] std::uint64_t input_of(std::string_view name) const;
 
     template <class Visit>
     void for_each(const wire::FieldRow& row, Visit&& visit);
@@ -62,6 +64,7 @@ class GraphCheck {
     GraphKind kind_;
     std::shared_ptr<const model::FieldIndex> fields_;
     NodeListCheck body_;
+    const NodeListCheck* outer_;                                       // of a subgraph
     BodyTypes types_;                                                  // of a subgraph
     std::vector<std::pair<VisibleValues::Id, std::uint64_t>> inputs_;  // their positions
     // The initializers of the field GraphProto.initializer.

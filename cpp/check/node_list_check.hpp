@@ -1,8 +1,8 @@
 // The nodes of a graph or a function, in order, and the values that they use and define.
 //
 // Nodes are read in batches, those of a large graph by several threads: each thread checks its
-// nodes by themselves, and notes what happens to values. One thread then goes through what
-// apply, in the order of the nodes.
+// nodes by themselves, and notes what happens to values. One thread then applies the notes, in
+// the order of the nodes.
 // Source: ONNX's IR.md, "Names Within a Graph" and "Nodes".
 #pragma once
 
@@ -53,6 +53,10 @@ class NodeListCheck {
     /// Checks all nodes. A node sees what was defined before.
     void check_nodes();
 
+    /// The type that the node that is looked at gives an input of its subgraph.
+    [[nodiscard]] onnx::ValueType body_input(std::uint64_t position) const {
+        return bodies_.input(position, types_);
+    }
     /// A subgraph of the node that is looked at has these types.
     void judge_body(const FieldPath& place, BodyTypes body) {
         bodies_.judge(checking_, place, std::move(body), types_);

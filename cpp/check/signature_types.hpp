@@ -2,6 +2,7 @@
 // letter have one type, which is one of those that the letter stands for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,11 @@ class SignatureTypes {
         onnx::ValueType type = {};
     };
     [[nodiscard]] const std::vector<Input>& inputs() const noexcept { return inputs_; }
+    /// Null if the node has no such input.
+    [[nodiscard]] const Input* find_input(std::uint64_t slot) const {
+        const auto found = std::ranges::lower_bound(inputs_, slot, {}, &Input::slot);
+        return found != inputs_.end() && found->slot == slot ? &*found : nullptr;
+    }
 
     /// Calls wrong(input, other) for each input of a type that does not fit: that of the input
     /// before it which `other` points at, or, if it is null, the types that the operator takes.
@@ -65,7 +71,11 @@ void SignatureTypes::judge(const onnx::Operator& op, onnx::ValueType decided, Wr
     decided_ = decided;
     bound_ = {};
     for (const Input& input : inputs_) {
-        if (!input.type.is_known()) continue;
+        if (!input.type.is_known()) {
+            // The type of the output is that of the input, which is not known.
+            if (op.input(input.slot).letter == op.output(0).letter) decided_ = {};
+            continue;
+        }
         const onnx::Parameter parameter = op.input(input.slot);
         if (parameter.letter == 0) return;  // too many inputs
         if (!op.types(parameter.letter).has(input.type)) {

@@ -54,7 +54,7 @@ def half_converted(path: Path) -> None:
 
 ADVICE = {
     "operator.type": "Convert the weights to the type, as initializers.replace(name, values) does, "
-    "or add a Cast node.",
+    "add a Cast node, or correct the attribute.",
     "operator.unknown": "Correct op_type or domain, or import the version that has the operator.",
     "operator.inputs": "Add the missing inputs, or remove those that are too many.",
     "operator.attribute_unknown": "Correct the name, or remove the attribute: other versions of "

@@ -281,6 +281,56 @@ def test_a_type_that_the_caller_of_a_function_decides() -> None:
     assert findings(model) == [("operator.type", "functions[0].node[2].input[1]")]
 
 
+def test_the_type_of_a_loop_goes_into_its_subgraph() -> None:
+    """The subgraph does not say which types its inputs have."""
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "w"], ["z"]), helper.make_node("Identity", ["c"], ["d"])],
+        "body", [onnx.ValueInfoProto(name=name) for name in "icv"],
+        [onnx.ValueInfoProto(name=name) for name in "dz"],
+        [helper.make_tensor("w", TensorProto.DOUBLE, [1], [1.0])],
+    )  # fmt: skip
+    node = helper.make_node("Loop", ["", "", "x"], ["y"], body=body)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", 1, [1])], [])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    (found,) = onnxmap.loads(model.SerializeToString()).check(select="operator.*")
+    assert found.message == "'w' is DOUBLE, and 'v' is FLOAT; Add takes both in one type"
+
+
+@pytest.mark.parametrize("op_type", ["If", "Loop"])
+def test_before_version_4_initializers_are_inputs_of_subgraphs(op_type: str) -> None:
+    """They stand among the inputs that the node gives values, here before them."""
+    own = [onnx.ValueInfoProto(name=name) for name in "icv"] if op_type == "Loop" else []
+    body = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["z"]), helper.make_node("Not", ["k"], ["d"])],
+        "body", [helper.make_tensor_value_info("w", 1, [1]), *own],
+        [onnx.ValueInfoProto(name=name) for name in ("dz" if own else "z")],
+        [helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])],
+    )  # fmt: skip
+    bodies = {"body": body} if own else {"then_branch": body, "else_branch": body}
+    inputs = ["", "k", "x"] if own else ["k"]
+    inputs_of_all = [helper.make_tensor_value_info("x", 1, [1])]
+    inputs_of_all.append(helper.make_tensor_value_info("k", TensorProto.BOOL, []))
+    graph = helper.make_graph(
+        [helper.make_node(op_type, inputs, ["y"], **bodies)], "g", inputs_of_all, []
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)], ir_version=3)
+    assert not list(onnxmap.loads(model.SerializeToString()).check(select="operator.*"))
+
+
+def test_an_input_of_an_unknown_type_decides_the_type_of_the_output() -> None:
+    nodes = [
+        helper.make_node("Op", [], ["zero"], domain="d"),
+        helper.make_node("QuantizeLinear", ["x", "x", "zero"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", 1, [])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.INT8, [])]
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("d", 1)]
+    )
+    assert findings(model) == []
+
+
 def test_types_that_are_usual() -> None:
     """If no attribute says another type."""
     nodes = [

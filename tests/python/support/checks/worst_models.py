@@ -97,6 +97,10 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "many subgraphs": lambda n: graph(
         *(node(subgraph(b"g", node(makes(b"i"))), makes(b"v%d" % i)) for i in range(n))
     ),
+    "inputs and subgraphs of a Loop": lambda n: graph(
+        node(*map(uses, [b"x"] * n), wire.blob(5, wire.blob(11, b"") * n), op_type=b"Loop")
+    ),
+    "unknown operators": lambda n: graph(node(op_type=b"Rellu") * n),
     "subgraphs of a node": lambda n: graph(
         node(*(subgraph(b"g%d" % i, node(makes(b"i"))) for i in range(n)), makes(b"y"))
     ),
