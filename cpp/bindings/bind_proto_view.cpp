@@ -123,7 +123,7 @@ std::int64_t constant_named(const ProtoView& view, const std::string& name) {
         for (char& c : constant) {
             if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
         }
-        if (name == constant + "_FIELD_NUMBER") return row.number;
+        if (name == constant + "_FIELD_NUMBER" && !row.retired) return row.number;
     }
     return row_named(view, name).number;  // it throws the error that suggests names
 }

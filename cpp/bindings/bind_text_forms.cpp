@@ -110,7 +110,8 @@ void write_json(const ProtoView& view, const py::object& write, std::uint64_t lo
 }
 
 py::bytes parse_text(const py::str& text, std::string_view message, const py::object& parse) {
-    constexpr const char* kLoneSurrogates = "surrogatepass";  // protobuf's parser allows them
+    constexpr const char* kLoneSurrogates =
+        "surrogatepass";  // in comments, protobuf's parser allows them
     const auto& table = *onnx::find_message(message);
     const py::bytes utf8 = text.attr("encode")("utf-8", kLoneSurrogates);
     const onnx::SplitText split = onnx::split_numbered(std::string_view(utf8), table);

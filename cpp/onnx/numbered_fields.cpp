@@ -89,7 +89,14 @@ class Splitter {
         while (!token_.empty() && !is("}") && !is(">")) {
             if (is_digit(token_.front())) {
                 const std::size_t begin = begin_of_token();
+                const wire::FieldRow* const row = row_of_number(table);
+                const std::size_t before = found.bytes.size();
                 if (!numbered(found.bytes, depth)) return false;
+                if (row != nullptr &&
+                    row->accepts(static_cast<wire::WireType>(found.bytes[before] & 7))) {
+                    found.bytes.resize(before);
+                    return false;
+                }
                 take_separator();
                 blank(begin, end_of_previous_);
             } else {
@@ -124,6 +131,13 @@ class Splitter {
             if (!take(",")) return false;
         }
         return false;
+    }
+
+    // The field that has the number. It should be named, unless its value has another wire type.
+    [[nodiscard]] const wire::FieldRow* row_of_number(const wire::MessageTable& table) const {
+        const auto number = number_of<std::uint32_t>(token_, 10);
+        const wire::FieldRow* const row = number ? table.find(*number) : nullptr;
+        return row != nullptr && !row->retired ? row : nullptr;
     }
 
     bool scalar() {

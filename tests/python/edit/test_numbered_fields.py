@@ -113,9 +113,6 @@ def test_other_spellings() -> None:
         "b" attribute: [ < 50: 1, > ], 97: { 1: 2; 1: 3, }"""
     assert data_of(from_text(text, "NodeProto")) == expected
     assert data_of(from_text(r"99: '\x41\102\a\?\'\"'", "NodeProto")) == wire.blob(99, b"AB\a?'\"")
-    assert data_of(from_text('3: "n" 5 { 20: 2 }', "NodeProto")) == (
-        wire.blob(3, b"n") + wire.blob(5, wire.scalar(20, 2))
-    )
 
 
 WRONG = {  # with the offset of the fault
@@ -153,10 +150,13 @@ def test_faults_have_the_places_of_the_text(text: str) -> None:
     assert (caught.value.code, caught.value.offset) == ("model.text", WRONG[text])
 
 
-def test_a_wrong_value_of_a_known_number() -> None:
-    """The fields of an attribute are read from the bytes."""
-    with pytest.raises(onnxmap.ParseError, match="inside a tag"):
-        from_text('name: "n" 5: "\\377"', "NodeProto")
+@pytest.mark.parametrize(
+    "text", ['4: "B"', 'op_type: "A" 4: "B"', "5 { 20: 2 }", 'attribute { 1: "n" }']
+)
+def test_a_known_field_is_named(text: str) -> None:
+    with pytest.raises(onnxmap.ParseError, match='no field named "[145]"') as caught:
+        from_text(text, "NodeProto")
+    assert caught.value.code == "model.text"
 
 
 @pytest.mark.parametrize("opening", ["9{", "attribute{g{node{"])
