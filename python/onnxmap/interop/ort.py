@@ -45,10 +45,7 @@ def open_session(
     if isinstance(arguments["providers"], onnxruntime.SessionOptions):
         raise TypeError("pass session options by name: model.session(sess_options=options)")
     added = _added_outputs(model.graph, outputs)
-    options = _copy_of(given)
-    options.add_session_config_entry(_FOLDER, "/")
-    if not prepack:
-        options.add_session_config_entry(_NO_PREPACKING, "1")
+    options = _copy_of(given, prepack, "/")
     data = _free_path()
     plan = _plan(model._open(), os.fsencode(data))
     if plan.has_external() and _keeps_references(options):
@@ -64,8 +61,9 @@ def open_session(
             session = onnxruntime.InferenceSession(b"".join([*parts, added]), options, **arguments)
         except Exception as error:
             plan.check_referred_files()
-            if given is not None:  # it may have data files, by their locations in the model
-                options.add_session_config_entry(_FOLDER, os.devnull)  # and no file is opened
+            if given is not None and any(tensor.is_external for _, tensor in model.tensors()):
+                # It may have the data files, by their locations.
+                options = _copy_of(given, prepack, os.devnull)  # and no file is opened
                 with suppress(Exception):
                     whole = model.proto.SerializeToString() + added
                     return onnxruntime.InferenceSession(whole, options, **arguments)
@@ -158,13 +156,17 @@ def _added_outputs(graph: Graph, names: Iterable[str] | None) -> bytes:
     return bytes(part.SerializeToString())
 
 
-def _copy_of(given: onnxruntime.SessionOptions | None) -> onnxruntime.SessionOptions:
-    """A copy of session options. onnxruntime makes one for each of its sessions, and shows it."""
-    if given is None:
-        return onnxruntime.SessionOptions()
-    if not isinstance(given, onnxruntime.SessionOptions):
+def _copy_of(given: Any, prepack: bool, folder: str) -> onnxruntime.SessionOptions:
+    """A copy of session options, or new ones for None, for external data in `folder`."""
+    if not isinstance(given, onnxruntime.SessionOptions | None):
         raise TypeError(f"sess_options must be SessionOptions, not {type(given).__name__}")
-    return _pybind_state.InferenceSession(given, _smallest(), False, False).session_options
+    options = onnxruntime.SessionOptions()
+    if given is not None:  # onnxruntime makes a copy for each of its sessions, and shows it
+        options = _pybind_state.InferenceSession(given, _smallest(), False, False).session_options
+    options.add_session_config_entry(_FOLDER, folder)
+    if not prepack:
+        options.add_session_config_entry(_NO_PREPACKING, "1")
+    return options
 
 
 @cache

@@ -130,7 +130,7 @@ def _bytes_of_json(given: str | Mapping[str, Any], name: str) -> bytes:
         return _parsed_json(_with_single_floats(values, name), name)
     except json_format.ParseError as error:
         reason = _REPEATED.sub("", str(error))
-        if "recursion depth" in reason:
+        if "recursion depth" in reason or "Stack overflow" in reason:
             raise RecursionError from None
         place, character = _PLACE.search(reason), _CHARACTER.search(reason)
         before = given[: int(character[1])] if character and isinstance(given, str) else None
