@@ -154,7 +154,7 @@ def test_faults_have_the_places_of_the_text(text: str) -> None:
     "text", ['4: "B"', 'op_type: "A" 4: "B"', "5 { 20: 2 }", 'attribute { 1: "n" }']
 )
 def test_a_known_field_is_named(text: str) -> None:
-    with pytest.raises(onnxmap.ParseError, match='no field named "[145]"') as caught:
+    with pytest.raises(onnxmap.ParseError, match=r'no field named "[145]"') as caught:
         from_text(text, "NodeProto")
     assert caught.value.code == "model.text"
 
