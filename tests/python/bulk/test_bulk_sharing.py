@@ -37,9 +37,10 @@ def test_several_threads_stream_one_model(path: Path, copy: bool) -> None:
 @pytest.mark.parametrize("copy", ["copy", "views"])
 def test_a_fork_while_a_stream_is_alive(path: Path, copy: str) -> None:
     code = """
-    import os, onnxmap
+    import os, warnings, onnxmap
     path, copy = sys.argv[1:]
     model = onnxmap.load(path)
+    warnings.simplefilter("ignore", DeprecationWarning)  # a fork in a process with threads
     stream = model.stream(window="300kB", copy=copy == "copy")
     first = [next(stream)[1][0] for _ in range(5)]
     child = os.fork()
