@@ -69,7 +69,7 @@ void BodyCheck::judge(Checking& checking, const FieldPath& place, BodyTypes body
     if (!is_open_) return;
     // Before IR version 4, each initializer is an input as well, and no node gives it a value.
     if (body.inputs.size() > inputs_)
-        std::erase_if(body.inputs, &BodyTypes::Input::has_initializer);
+        std::erase_if(body.inputs, [](const auto& each) { return each.has_initializer; });
     check_count(checking, place, body.inputs.size(), inputs_, " input");
     check_count(checking, place, body.outputs.size(), outputs_, " output");
     judge_inputs(checking, place, body, types);
