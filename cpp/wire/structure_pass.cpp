@@ -79,10 +79,14 @@ class StructurePass {
         if (frame.notes != nullptr || frame.table == nullptr) return false;
         const auto& quick = frame.table->quick;
         const std::uint8_t* p = p_;
-        while (stop_ - p >= 2 && ((p[0] | p[1]) & 0x80) == 0) {
-            const Quick action = quick[p[0]];
+        while (stop_ - p >= 2) {
+            // Each byte is read once: another process may change it at any time.
+            const std::uint8_t tag = p[0];
+            const std::uint8_t next = p[1];
+            if (((tag | next) & 0x80) != 0) break;
+            const Quick action = quick[tag];
             if (action == Quick::no) break;
-            const std::ptrdiff_t length = action == Quick::skip_length ? p[1] : 0;
+            const std::ptrdiff_t length = action == Quick::skip_length ? next : 0;
             if (length > stop_ - p - 2) break;
             p += 2 + length;
         }
