@@ -3,7 +3,7 @@
 
 namespace onnxmap::test {
 
-#if defined(ONNXMAP_SANITIZE) || defined(ONNXMAP_SANITIZE_THREAD)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
@@ -11,7 +11,7 @@ inline constexpr bool kSanitized = false;
 
 // ThreadSanitizer has nothing to see in a case of one thread: such a case in a file of several
 // threads is left out with `* doctest::skip(kThreadSanitized)` if it takes seconds.
-#ifdef ONNXMAP_SANITIZE_THREAD
+#if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitized = true;
 #else
 inline constexpr bool kThreadSanitized = false;

@@ -31,7 +31,7 @@ bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
 
 // UndefinedBehaviorSanitizer checks objects through a pipe. If it gets no pipe, it reports good
 // objects as bad.
-#ifdef ONNXMAP_SANITIZE
+#ifdef __SANITIZE_ADDRESS__
 constexpr bool kSanitizerNeedsPipes = true;
 #else
 constexpr bool kSanitizerNeedsPipes = false;
