@@ -92,12 +92,15 @@ class Splitter {
                 const wire::FieldRow* const row = row_of_number(table);
                 const std::size_t before = found.bytes.size();
                 if (!numbered(found.bytes, depth)) return false;
-                if (row != nullptr &&
-                    row->accepts(static_cast<wire::WireType>(found.bytes[before] & 7))) {
+                const auto type = static_cast<wire::WireType>(found.bytes[before] & 7);
+                const bool is_named = row != nullptr && row->accepts(type);
+                take_separator();
+                // Without this field, a string or separator here would belong to the field before.
+                const bool is_misplaced = begins_string() || is(",") || is(";");
+                if (is_named || is_misplaced) {
                     found.bytes.resize(before);
                     return false;
                 }
-                take_separator();
                 blank(begin, end_of_previous_);
             } else {
                 if (!named(table, found, counts, depth)) return false;
@@ -142,11 +145,11 @@ class Splitter {
 
     bool scalar() {
         if (token_.empty()) return false;
-        const bool quoted = is_quote(token_.front());
+        const bool quoted = begins_string();
         do {
             if (quoted && token_.size() < 2) return false;
             next();
-        } while (quoted && !token_.empty() && is_quote(token_.front()));
+        } while (quoted && begins_string());
         return true;
     }
 
@@ -158,7 +161,7 @@ class Splitter {
         const bool colon = take(":");
         if (is("{") || is("<")) return message(out, *number, depth + 1);
         if (!colon || token_.empty()) return false;
-        if (is_quote(token_.front())) return bytes(out, *number);
+        if (begins_string()) return bytes(out, *number);
         const std::string_view token = token_;
         next();
         if (!token.starts_with("0x")) {
@@ -196,7 +199,7 @@ class Splitter {
 
     bool bytes(std::string& out, std::uint32_t number) {
         std::string content;
-        for (; !token_.empty() && is_quote(token_.front()); next()) {
+        for (; begins_string(); next()) {
             const auto part = unescaped(token_);
             if (!part) return false;
             content += *part;
@@ -223,6 +226,9 @@ class Splitter {
     }
 
     [[nodiscard]] bool is(std::string_view token) const noexcept { return token_ == token; }
+    [[nodiscard]] bool begins_string() const noexcept {
+        return !token_.empty() && is_quote(token_.front());
+    }
     [[nodiscard]] std::size_t begin_of_token() const noexcept { return at_ - token_.size(); }
 
     bool take(std::string_view token) {

@@ -47,6 +47,15 @@ TEST_CASE("numbered_fields: what is anything else stays in the rest") {
     }
 }
 
+TEST_CASE("numbered_fields: a field stays before what would go on with the field before it") {
+    for (const std::string text : {"name: 'a' 99: 5 'b'", "name: 'a' 99: 5, 'b'",
+                                   "name: 'a', 99: 5,, domain: 'b'", "name: 'a' 99: 5;,"}) {
+        CAPTURE(text);
+        CHECK(split(text).rest == text);
+        CHECK(split(text).numbered.empty());
+    }
+}
+
 TEST_CASE("numbered_fields: they are inserted in the messages that have them") {
     const onnx::SplitText found =
         split("attribute [{}, { 50: 1 t { 51: 2 } }] 99: 3 attribute { 52: 4 } 98: 5");
