@@ -72,8 +72,9 @@ void SignatureTypes::judge(const onnx::Operator& op, onnx::ValueType decided, Wr
     bound_ = {};
     for (const Input& input : inputs_) {
         if (!input.type.is_known()) {
-            // The type of the output is that of the input, which is not known.
-            if (op.input(input.slot).letter == op.output(0).letter) decided_ = {};
+            // An input of the output's type decides it, and its type is not known.
+            const bool is_usual = decided_.is_known();
+            if (is_usual && op.input(input.slot).letter == op.output(0).letter) decided_ = {};
             continue;
         }
         const onnx::Parameter parameter = op.input(input.slot);

@@ -62,7 +62,7 @@ def open_session(
         except Exception as error:
             plan.check_referred_files()
             if given is not None and any(tensor.is_external for _, tensor in model.tensors()):
-                # It may have the data files, by their locations.
+                # The options may have the data files, by their locations.
                 options = _copy_of(given, prepack, os.devnull)  # and no file is opened
                 with suppress(Exception):
                     whole = model.proto.SerializeToString() + added
