@@ -13,6 +13,7 @@
 #include "contain/location.hpp"
 #include "model/inline_tensors.hpp"
 #include "model/load.hpp"
+#include "model/load_safetensors.hpp"
 #include "model/message_walk.hpp"
 #include "model/other_formats.hpp"
 #include "model/tensor.hpp"
@@ -47,6 +48,25 @@ DocumentPtr load_remote(const py::object& file, std::string_view message, const 
     auto source = std::make_shared<source::RemoteFile>(range_reader(file));
     const WithoutLock unlocked;
     return model::load_source(std::move(source), options, options.is_model());
+}
+
+DocumentPtr load_safetensors(const py::bytes& path, const py::object& given,
+                             const py::bytes& folder) {
+    auto options = options_of("ModelProto", given, folder);
+    options.folder = std::string(folder);
+    const std::string name(path);
+    const WithoutLock unlocked;
+    return model::load_safetensors(name, std::move(options));
+}
+
+DocumentPtr load_remote_safetensors(const py::object& file, const std::string& location,
+                                    const py::object& given, const py::object& root) {
+    auto options = options_of("ModelProto", given, root);
+    options.folder = options.external.root;
+    auto reader = range_reader(file);
+    const WithoutLock unlocked;
+    return model::load_safetensors(source::open_shared(std::move(reader)), location,
+                                   std::move(options));
 }
 
 // Pairs of a path and an object for each message that for_each(visit) visits. The text of all paths
@@ -174,6 +194,10 @@ void bind_document(py::module_& module) {
                py::arg("external_root"), py::arg("folder"));
     module.def("load_remote", load_remote, py::arg("file"), py::arg("message"), py::arg("options"),
                py::arg("external_root"), py::arg("folder"));
+    module.def("load_safetensors", load_safetensors, py::arg("path"), py::arg("options"),
+               py::arg("folder"));
+    module.def("load_remote_safetensors", load_remote_safetensors, py::arg("file"),
+               py::arg("location"), py::arg("options"), py::arg("root"));
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def("text_form", text_form, py::arg("head"),

@@ -30,11 +30,12 @@ namespace {
 using save::PlanOptions;
 using Needed = save::PlannedModel::Needed;
 
-constexpr std::array<Choice<PlanOptions::External>, 4> kExternals{{
+constexpr std::array<Choice<PlanOptions::External>, 5> kExternals{{
     {"keep", PlanOptions::External::keep},
     {"inlined", PlanOptions::External::inlined},
     {"file", PlanOptions::External::file},
     {"view", PlanOptions::External::view},
+    {"checkpoint", PlanOptions::External::checkpoint},
 }};
 constexpr std::array<Choice<Needed>, 3> kNeeded{
     {{"none", Needed::none}, {"placed", Needed::placed}, {"all", Needed::all}}};
@@ -112,6 +113,17 @@ PlanOptions plan_options(const py::object& options) {
         options.attr("max_shard_size_bytes").cast<std::optional<std::uint64_t>>().value_or(0);
     made.layout.dedupe = is_true(options.attr("dedupe"));
     made.layout.look = poll_signals;
+    made.layout.safetensors = made.location.ends_with(save::kSafetensors);
+    if (made.external == PlanOptions::External::checkpoint) {
+        made.layout.safetensors = true;
+        if (const py::object names = options.attr("names"); !names.is_none()) {
+            made.names.emplace();
+            for (const py::handle name : names) {
+                made.names->insert(to_text(py::reinterpret_borrow<py::str>(name)));
+            }
+        }
+        made.metadata = is_true(options.attr("metadata"));
+    }
     made.attributes = is_true(options.attr("attributes"));
     made.over_2gib = is_true(options.attr("allow_over_2gib"));
     return made;

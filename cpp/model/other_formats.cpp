@@ -239,7 +239,9 @@ std::string_view recognize(ByteView head) noexcept {
     if (looks_like_markup(text)) {
         return "an HTML page (was the download a login or error page?)";
     }
-    if (looks_like_safetensors(text)) return "a safetensors file";
+    if (looks_like_safetensors(text)) {
+        return "a safetensors file (onnxmap.load_safetensors reads it)";
+    }
     if (looks_like_json(text)) return "JSON text, not a serialized model";
     if (looks_like_text_format(text)) {
         return "protobuf's text format (google.protobuf.text_format reads it)";

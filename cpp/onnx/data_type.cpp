@@ -16,10 +16,10 @@ consteval CodeFormat format(Numbers numbers, std::uint8_t exponent_bits = 0,
 using enum Numbers;
 
 constexpr DataTypeInfo kDataTypes[] = {
-#define DATA_TYPE(name, number, bits, storage, packing, numpy, buffer, dlpack, numbers, ir) \
-    {DataType::name,   #name, bits,   &field<"TensorProto." #storage>,                      \
-     Packing::packing, numpy, buffer, DlpackCode::dlpack,                                   \
-     format numbers,   ir},
+#define DATA_TYPE(name, number, bits, storage, packing, numpy, st, buffer, dlpack, numbers, ir) \
+    {DataType::name,     #name,          bits, &field<"TensorProto." #storage>,                 \
+     Packing::packing,   numpy,          st,   buffer,                                          \
+     DlpackCode::dlpack, format numbers, ir},
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 };

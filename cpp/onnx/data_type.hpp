@@ -45,8 +45,9 @@ struct DataTypeInfo {
     std::uint32_t bits;             // of one element; 0 for STRING
     const wire::FieldRow* storage;  // the typed field, for tensors without raw_data
     Packing packing;
-    std::string_view numpy;     // name of the dtype in NumPy, or else in ml_dtypes
-    const char* buffer_format;  // in the buffer protocol; empty if it has none
+    std::string_view numpy;        // name of the dtype in NumPy, or else in ml_dtypes
+    std::string_view safetensors;  // name of the dtype in safetensors; empty if it has none
+    const char* buffer_format;     // in the buffer protocol; empty if it has none
     DlpackCode dlpack;
     CodeFormat format;
     std::int32_t ir_version;  // the first one that has the type

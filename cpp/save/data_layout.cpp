@@ -1,6 +1,8 @@
 #include "save/data_layout.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +17,16 @@ constexpr std::uint64_t kAtOnce = 1 << 20;
 constexpr std::uint64_t kLookEvery = 4 << 20;
 
 }  // namespace
+
+std::string shard_name(const std::string& location, std::size_t i, std::size_t count) {
+    if (count == 1) return location;
+    const std::size_t folder = location.rfind('/') + 1;
+    std::size_t dot = location.rfind('.');
+    if (dot == std::string::npos || dot <= folder) dot = location.size();
+    std::array<char, 48> number{};
+    std::snprintf(number.data(), number.size(), "-%05zu-of-%05zu", i + 1, count);
+    return location.substr(0, dot) + number.data() + location.substr(dot);
+}
 
 DataLayout::DataLayout(LayoutOptions options) : options_(std::move(options)) {
     if (options_.dedupe) seeds_ = random_seeds();
@@ -65,6 +77,7 @@ std::uint64_t DataLayout::hash_of(const tensor::Payload& range) {
 }
 
 DataLayout::Place DataLayout::add(const tensor::Payload& range) {
+    if (options_.safetensors) return append(range);
     const std::tuple key(range.source, range.offset, range.nbytes);
     if (const auto known = places_.find(key); known != places_.end()) return known->second;
     const Place place = options_.dedupe ? append_if_new(range) : append(range);
@@ -96,7 +109,10 @@ DataLayout::Place DataLayout::append_if_new(const tensor::Payload& range) {
 }
 
 DataLayout::Place DataLayout::append(const tensor::Payload& range) {
-    const auto alignment = std::max<std::uint64_t>(options_.alignment.value_or(kDataAlignment), 1);
+    const auto alignment =
+        options_.safetensors
+            ? 1
+            : std::max<std::uint64_t>(options_.alignment.value_or(kDataAlignment), 1);
     const auto aligned = [&](std::uint64_t end) {
         return (end + alignment - 1) / alignment * alignment;
     };

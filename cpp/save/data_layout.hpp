@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -23,9 +24,13 @@ struct LayoutOptions {
     std::optional<std::uint64_t> alignment = {};  // of each tensor in its file; nothing: 4096
     std::uint64_t most_nbytes = 0;  // of one file, unless one tensor has more; 0: one file
     bool dedupe = false;            // store equal bytes once
+    bool safetensors = false;       // the files are safetensors: no gaps, no shared bytes
     /// Called after every few MiB that are compared. If it throws, so does the call that compares.
     std::function<void()> look = {};
 };
+
+/// The name of the i-th of `count` shards: `weights-00001-of-00003.data`; one keeps `location`.
+[[nodiscard]] std::string shard_name(const std::string& location, std::size_t i, std::size_t count);
 
 /// One data file or several shards, filled in order.
 class DataLayout {
@@ -39,6 +44,8 @@ class DataLayout {
 
     /// The place of these bytes. With `dedupe`, bytes of equal number are read and compared.
     Place add(const tensor::Payload& range);
+
+    [[nodiscard]] const LayoutOptions& options() const noexcept { return options_; }
 
     /// The contents of the files; they are taken.
     [[nodiscard]] std::vector<FileContent> take_files() { return std::move(files_); }

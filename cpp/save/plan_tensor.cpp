@@ -22,12 +22,14 @@ class SavePlan::TensorPlan {
 
     void add() {
         using enum PlanOptions::External;
+        if (options_.external == checkpoint && !is_in_checkpoint()) return;
         note_offset();
         const bool is_kept = options_.external == keep || options_.external == view;
         find_copy();
         if (options_.external == refer && refer_to_none()) return;
         values_ =
             find_values(!is_external() || (copy_ == nullptr && planned_.is_same_folder && is_kept));
+        if (options_.external == checkpoint && values_->type().bits == 0) refuse_in_checkpoint();
         if (!values_ || values_->type().bits == 0) return;
         nbytes_ = tensor::packed_nbytes(values_->count(), values_->type().bits);
         switch (options_.external) {
@@ -36,10 +38,13 @@ class SavePlan::TensorPlan {
             case file: put_into_file(); break;
             case view: show_in_view(); break;
             case refer: refer_to_file(); break;
+            case checkpoint: put_into_checkpoint(); break;
         }
     }
 
   private:
+    static constexpr std::string_view kInitializers = "graph.initializer[";
+
     [[nodiscard]] const tensor::Header& header() const noexcept { return tensor_.header(); }
     [[nodiscard]] bool is_external() const noexcept { return header().external; }
     [[nodiscard]] const tensor::Payload* payload() const noexcept { return values_->payload(); }
@@ -99,8 +104,9 @@ class SavePlan::TensorPlan {
     void keep_external() {
         const std::string location(tensor_.external()->location);
         if (copy_ != nullptr || !planned_.is_same_folder) {
-            model_.copied.push_back(
-                {tensor_.message(), *payload(), copy_ != nullptr ? *copy_ : location});
+            model_.copied.push_back({tensor_.message(), *payload(),
+                                     copy_ != nullptr ? *copy_ : location, nullptr, false,
+                                     checkpoint_name()});
         } else {
             model_.staying.push_back(
                 {tensor_.message(), *payload(), plain_location(location), note_loaded_file()});
@@ -132,6 +138,26 @@ class SavePlan::TensorPlan {
         } else {
             put_inline();
         }
+    }
+
+    // Whether the tensor is one of the initializers of a checkpoint. A sparse one cannot be.
+    [[nodiscard]] bool is_in_checkpoint() {
+        const std::string_view path = path_;
+        if (!options_.names && path.starts_with("graph.sparse_initializer[") &&
+            path.ends_with(".values")) {
+            plan_.not_carried_.push_back(quoted(header().name) + ", which is sparse");
+        }
+        if (!path.starts_with(kInitializers)) return false;
+        return !options_.names || options_.names->contains(header().name);
+    }
+
+    void refuse_in_checkpoint() {
+        plan_.not_carried_.push_back(quoted(header().name) + ", of type STRING");
+    }
+
+    void put_into_checkpoint() {
+        note_loaded_file();
+        move(payload() != nullptr ? *payload() : decoded(*values_), options_.location);
     }
 
     void show_in_view() {
@@ -182,8 +208,14 @@ class SavePlan::TensorPlan {
     }
 
     void move(const tensor::Payload& values, const std::string& location) {
-        model_.moved.push_back(
-            {tensor_.message(), values, plan_.group(location, options_.layout, true)});
+        model_.moved.push_back({tensor_.message(), values,
+                                plan_.group(location, options_.layout, true), checkpoint_name()});
+    }
+
+    // The name of the tensor in a safetensors file. Only the initializers of the main graph have
+    // names of their own.
+    [[nodiscard]] std::string checkpoint_name() const {
+        return path_.starts_with(kInitializers) ? std::string(header().name) : path_;
     }
 
     SavePlan& plan_;

@@ -61,7 +61,11 @@ class ModelSave {
     }
 
   private:
-    // Where the models are written. Opens their folder.
+    [[nodiscard]] bool is_checkpoint() const noexcept {
+        return request_.plan.external == External::checkpoint;
+    }
+
+    // Where the models are written, or the index of a checkpoint. Opens their folder.
     [[nodiscard]] NameChecks find_names() {
         const std::string& first = request_.models.front().path;
         // The save itself would name a data file.
@@ -76,7 +80,9 @@ class ModelSave {
             }
             paths_.push_back(request_.files.follow_symlinks ? place_of(follow_links(model.path))
                                                             : model.path);
-            encoders_.push_back(request_.encoder_of(encoders_.size(), paths_.back()));
+            if (!is_checkpoint()) {
+                encoders_.push_back(request_.encoder_of(encoders_.size(), paths_.back()));
+            }
             if (parent_of(paths_.back()) != parent_of(paths_.front())) {
                 throw std::invalid_argument(
                     "the models must be in one folder, since they share a data file");
@@ -92,7 +98,9 @@ class ModelSave {
     void add_models() {
         const bool is_plain =
             request_.plan.external == External::keep && !request_.copies && !request_.is_message;
-        if (request_.plan.external == External::file) check_data(request_.plan.location);
+        if (request_.plan.external == External::file || is_checkpoint()) {
+            check_data(request_.plan.location);
+        }
         for (std::size_t i = 0; i < paths_.size(); ++i) {
             const SavedModel& model = request_.models[i];
             const model::Document& document = *model.document;
@@ -151,6 +159,11 @@ class ModelSave {
                 checksums.push_back(request_.checksum(file.parts));
             }
         }
+        if (is_checkpoint()) {
+            if (data_.size() > 1) models_.push_back(plan_.index());
+            paths_.resize(models_.size());
+            return;
+        }
         models_ = plan_.models(checksums);
         for (std::size_t i = 0; i < models_.size(); ++i) encode(models_[i], encoders_[i]);
     }
@@ -178,6 +191,7 @@ class ModelSave {
         options.progress = request_.start(total);
         SaveResult result = save_files(files, options);
         for (const KnownFile& made : result.models) {
+            if (is_checkpoint()) break;  // an index is not the model
             const auto i = std::ranges::find(paths_, made.path) - paths_.begin();
             request_.models[static_cast<std::size_t>(i)].document->saved().note(place_of(made.path),
                                                                                 made.state);

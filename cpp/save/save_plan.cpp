@@ -1,8 +1,6 @@
 #include "save/save_plan.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -22,16 +20,6 @@ namespace onnxmap::save {
 namespace {
 
 constexpr std::uint64_t kMostForProtobuf = 0x7fff'ffff;
-
-std::string shard_name(const std::string& location, std::size_t i, std::size_t count) {
-    if (count == 1) return location;
-    const std::size_t folder = location.rfind('/') + 1;
-    std::size_t dot = location.rfind('.');
-    if (dot == std::string::npos || dot <= folder) dot = location.size();
-    std::array<char, 48> number{};
-    std::snprintf(number.data(), number.size(), "-%05zu-of-%05zu", i + 1, count);
-    return location.substr(0, dot) + number.data() + location.substr(dot);
-}
 
 // Collects the bytes of a message as parts of a file.
 class ContentSink final : public model::ByteSink {
@@ -120,7 +108,7 @@ void SavePlan::find_ep_context_files(Model& model) const {
             if (copy == planned.copies.end()) return;
             auto file = model::open_ep_context_file(*planned.document, attribute, path);
             const tensor::Payload whole{file, 0, file->size()};
-            model.copied.push_back({attribute.message(), whole, copy->second, nullptr, true});
+            model.copied.push_back({attribute.message(), whole, copy->second, nullptr, true, {}});
         });
 }
 
@@ -133,6 +121,7 @@ void SavePlan::copy_data_files(Model& model) {
         by_location[plain_location(each.location)].push_back(&each);
     }
     for (auto& [location, tensors] : by_location) {
+        if (copy_safetensors(model, location, tensors)) continue;
         LayoutOptions one_file = options_.layout;
         one_file.most_nbytes = 0;
         if (!one_file.alignment) {
@@ -158,7 +147,7 @@ void SavePlan::copy_data_files(Model& model) {
                 if (tensors[i]->is_whole_file) continue;
                 const std::uint64_t offset = place.offset + values.offset - first.offset;
                 model.moved.push_back(
-                    {tensors[i]->tensor, values, file, DataLayout::Place{place.file, offset}});
+                    {tensors[i]->tensor, values, file, {}, DataLayout::Place{place.file, offset}});
             }
         }
     }
@@ -200,8 +189,15 @@ bool SavePlan::has_external() const {
 
 std::vector<SavePlan::DataFile>& SavePlan::data_files() {
     if (std::exchange(is_laid_out_, true)) return files_;
+    if (options_.external == PlanOptions::External::checkpoint) {  // perhaps without any tensor
+        static_cast<void>(group(options_.location, options_.layout, true));
+    }
     for (Group& group : groups_) {
         group.first_file = files_.size();
+        if (group.layout.options().safetensors) {
+            add_safetensors(static_cast<std::size_t>(&group - groups_.data()));
+            continue;
+        }
         std::vector<std::uint64_t> used = group.layout.used();
         std::vector<FileContent> contents = group.layout.take_files();
         for (std::size_t i = 0; i < contents.size(); ++i) {

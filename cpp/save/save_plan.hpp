@@ -5,9 +5,11 @@
 #include <bit>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "model/document.hpp"
 #include "model/inline_tensors.hpp"
 #include "model/tensor.hpp"
+#include "safetensors/header.hpp"
 #include "save/check_loaded.hpp"
 #include "save/data_layout.hpp"
 #include "save/external_use.hpp"
@@ -27,13 +30,18 @@ namespace onnxmap::save {
 /// to one model, and a later save of that model may replace it.
 inline constexpr std::string_view kSideEnd = ".edited.data";
 
+/// How the names of data files end that are safetensors files.
+inline constexpr std::string_view kSafetensors = ".safetensors";
+
 struct PlanOptions {
     enum class External {
-        keep,     // each tensor stays where it is
-        inlined,  // all values go into the model
-        file,     // values go into a data file
-        view,     // inline values become external data of the file that was loaded
-        refer,    // values that a file has are external data of that file, which may be anywhere
+        keep,        // each tensor stays where it is
+        inlined,     // all values go into the model
+        file,        // values go into a data file
+        view,        // inline values become external data of the file that was loaded
+        refer,       // values that a file has are external data of that file, which may be anywhere
+        checkpoint,  // initializers of the main graph go into a safetensors file, and no model is
+                     // written
     };
 
     External external = External::keep;
@@ -42,6 +50,9 @@ struct PlanOptions {
     LayoutOptions layout = {};          // without an alignment, inline values keep theirs
     bool attributes = false;            // the tensors of attributes go there, too
     bool over_2gib = false;             // a model may have more than protobuf can read
+    // External::checkpoint: these initializers; nothing: all.
+    std::optional<std::set<std::string, std::less<>>> names = {};
+    bool metadata = false;  // External::checkpoint: with the metadata of the model
 };
 
 /// A model to be written.
@@ -104,8 +115,11 @@ class SavePlan {
     /// that was loaded.
     void add(PlannedModel planned);
 
-    /// The data files, once all models were added.
+    /// The data files, once all models were added. Throws Error `save.safetensors`.
     [[nodiscard]] std::vector<DataFile>& data_files();
+
+    /// External::checkpoint: the index of several data files, as transformers reads it.
+    [[nodiscard]] FileContent index() const;
 
     /// The bytes of each model, in the order of add(). `checksums`: the SHA-1 of each data file, or
     /// nothing. Throws Error `save.too_large`; `save.empty` for a ModelProto without any field,
@@ -134,6 +148,7 @@ class SavePlan {
         onnx::Message tensor;
         tensor::Payload values;
         std::size_t group;                                      // of data files
+        std::string name = {};                                  // in a safetensors file
         std::optional<DataLayout::Place> place = std::nullopt;  // once it is known
     };
     // A tensor whose values go into the model, or stay external data.
@@ -143,6 +158,7 @@ class SavePlan {
         std::string location = {};                       // in the folder of the new model
         LoadedFiles::value_type* loaded_file = nullptr;  // that stays
         bool is_whole_file = false;                      // of an attribute, instead of a tensor
+        std::string name = {};                           // in a safetensors file
     };
     struct Model {
         PlannedModel planned;
@@ -169,6 +185,10 @@ class SavePlan {
                     std::uint64_t position);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,
                                     bool replaces);
+    [[nodiscard]] bool copy_safetensors(Model& model, const std::string& location,
+                                        const std::vector<const Placed*>& tensors);
+    void add_safetensors(std::size_t group);
+    [[nodiscard]] safetensors::Metadata checkpoint_metadata() const;
     void find_ep_context_files(Model& model) const;
     void copy_data_files(Model& model);
     void keep_in_place(Model& model);
@@ -183,7 +203,8 @@ class SavePlan {
     std::uint64_t referenced_ = 0;
     FileFinder finder_;
     ReferredFiles referred_;
-    std::exception_ptr missing_;  // the error of the first tensor without its data file
+    std::exception_ptr missing_;            // the error of the first tensor without its data file
+    std::vector<std::string> not_carried_;  // tensors that safetensors cannot hold, and why
 };
 
 }  // namespace onnxmap::save

@@ -50,15 +50,19 @@ bool has_new_place(const model::Document& document, const model::Tensor& tensor)
     return place_if_valid(loaded) != place_if_valid(tensor);
 }
 
+tensor::Payload decoded(tensor::Values values) {
+    return source::guard_reads(values.source(), [&] {
+        values.check_count();
+        auto bytes = std::make_shared<source::OwnedBytes>(
+            tensor::packed_nbytes(values.count(), values.type().bits));
+        values.read_packed(bytes->writable());
+        return tensor::Payload{bytes, 0, bytes->size()};
+    });
+}
+
 std::optional<tensor::Payload> decoded_if_valid(tensor::Values values) {
     try {
-        return source::guard_reads(values.source(), [&] {
-            values.check_count();
-            auto bytes = std::make_shared<source::OwnedBytes>(
-                tensor::packed_nbytes(values.count(), values.type().bits));
-            values.read_packed(bytes->writable());
-            return tensor::Payload{bytes, 0, bytes->size()};
-        });
+        return decoded(std::move(values));
     } catch (const Error& error) {
         if (!error.code.starts_with("tensor.")) throw;
         return std::nullopt;

@@ -25,7 +25,10 @@ enum class Role { initializer, attribute, other };
 /// Whether an edit made a tensor with external data, or gave it another place for them.
 [[nodiscard]] bool has_new_place(const model::Document& document, const model::Tensor& tensor);
 
-/// The values as raw_data has them, decoded into memory; nothing if they are not valid.
+/// The values as raw_data has them, decoded into memory. Throws Error `tensor.*`.
+[[nodiscard]] tensor::Payload decoded(tensor::Values values);
+
+/// The same; nothing if they are not valid.
 [[nodiscard]] std::optional<tensor::Payload> decoded_if_valid(tensor::Values values);
 
 /// Removes the locations of tensors that have values as well, which then count: so onnx's

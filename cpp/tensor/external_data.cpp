@@ -128,7 +128,8 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
     return entry;
 }
 
-ExternalFiles::ExternalFiles(ExternalFolder folder) : folder_(std::move(folder)) {
+ExternalFiles::ExternalFiles(ExternalFolder folder)
+    : folder_(std::move(folder)), files_(std::exchange(folder_.opened, {})) {
     if (folder_.root.empty() || folder_.remote) return;
     try {
         std::vector<std::shared_ptr<const os::Folder>> roots = {

@@ -49,6 +49,8 @@ struct ExternalFolder {
     // files is opened for the first time.
     std::shared_ptr<const source::Source> model = nullptr;
     std::string model_path = {};  // the absolute path of the model, if it is a local file
+    // The files that are open already, by location. They need no folder.
+    std::map<std::string, std::shared_ptr<const source::Source>, std::less<>> opened = {};
 };
 
 /// The external files of one model. Each is opened and mapped once, on first use, and closed when

@@ -48,7 +48,6 @@ from onnxmap._files.load_values import loads_tensor as loads_tensor
 from onnxmap._files.load_values import loads_value as loads_value
 from onnxmap._files.moves import MoveReport as MoveReport
 from onnxmap._files.moves import move_model as move_model
-from onnxmap._files.new_models import from_arrays as from_arrays
 from onnxmap._files.save import dumps as dumps
 from onnxmap._files.save import save as save
 from onnxmap._files.save import save_all as save_all
@@ -57,6 +56,9 @@ from onnxmap._files.save_values import save_tensor as save_tensor
 from onnxmap._files.save_values import save_value as save_value
 from onnxmap._files.text_forms import from_json as from_json
 from onnxmap._files.text_forms import from_text as from_text
+from onnxmap._files.weight_files import from_arrays as from_arrays
+from onnxmap._files.weight_files import load_safetensors as load_safetensors
+from onnxmap._files.weight_files import save_safetensors as save_safetensors
 from onnxmap._make.attributes import make_attribute as make_attribute
 from onnxmap._make.attributes import make_attribute_ref as make_attribute_ref
 from onnxmap._make.messages import make_function as make_function
@@ -197,6 +199,7 @@ __all__ = [
     "load_arrays",
     "load_operator_set",
     "load_proto",
+    "load_safetensors",
     "load_tensor",
     "load_test_data",
     "load_value",
@@ -229,6 +232,7 @@ __all__ = [
     "save",
     "save_all",
     "save_operator_set",
+    "save_safetensors",
     "save_tensor",
     "save_value",
     "verify_files",

@@ -89,6 +89,8 @@ __all__: list[str] = [
     "load_buffer",
     "load_file",
     "load_remote",
+    "load_remote_safetensors",
+    "load_safetensors",
     "loaded_raw_data",
     "map_keys",
     "match_lists",
@@ -2749,6 +2751,8 @@ def load_file(
 def load_remote(
     file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...
+def load_remote_safetensors(file: Any, location: str, options: Any, root: Any) -> Document: ...
+def load_safetensors(path: bytes, options: Any, folder: bytes) -> Document: ...
 def loaded_raw_data(tensor: ProtoView) -> tuple[int, int] | None:
     """
     Return the offset and the length of the raw_data of a TensorProto in the file from which its model was loaded; None if it is empty, or was edited.

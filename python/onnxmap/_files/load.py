@@ -103,7 +103,7 @@ def load(
         document, name = open_file(path, "ModelProto", options, external_root, storage_options)
         _check_view(document, name)
     except ParseError as error:
-        name = _checked_name(path)
+        name = checked_name(path)
         root = _folder_of(name) if external_root is None else external_root
         # What is not regular is a pipe, which would have to be waited for.
         may_be_text = error.code != "model.not_regular" and not is_url(name)
@@ -238,7 +238,7 @@ def _given_root(external_root: Path | None) -> str | None:
     """The folder as an absolute path, or a URL; None if none is given."""
     if external_root is None:
         return None
-    root = _checked_name(external_root)
+    root = checked_name(external_root)
     return os.fsdecode(root if is_url(root) else absolute_path(root))
 
 
@@ -291,7 +291,7 @@ def open_file(
     `call` is the call for bytes instead of a path, which errors advise.
     """
     _check_kind(path, message, "path must be a path", call, _BUFFERS)
-    name = _checked_name(path, call)
+    name = checked_name(path, call)
     if is_url(name):
         if options.io == "mmap":
             raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
@@ -338,13 +338,13 @@ def _root(
     """A folder for external data, in the form that the core takes; `usual` if none is given."""
     if path is None:
         return usual
-    name = _checked_name(path)
+    name = checked_name(path)
     if not is_url(name):
         return absolute_path(name)
     return _read.remote_files.RemoteFolder(os.fsdecode(name), storage, limits)
 
 
-def _checked_name(path: Path, call: str = "") -> bytes:
+def checked_name(path: Path, call: str = "") -> bytes:
     name = without_file_scheme(os.fsencode(path))
     if b"\0" in name:
         raise ValueError(f"embedded null byte in a path{_advice(call)}")

@@ -123,7 +123,7 @@ def save(
         dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
         progress,
     )  # fmt: skip
-    return write_document(_written(model, path, external_root, follow_symlinks), path, options)
+    return write_document(written_of(model, path, external_root, follow_symlinks), path, options)
 
 
 def save_all(
@@ -186,7 +186,7 @@ def save_all(
             f"{external_data!r}; save() writes one model in other ways"
         )
     written = {
-        path: _written(model, path, external_root, follow_symlinks)
+        path: written_of(model, path, external_root, follow_symlinks)
         for path, model in models.items()
     }
     return write_documents(written, options)
@@ -254,7 +254,7 @@ def dumps(model: Any) -> bytes:
     return getattr(model, "proto", model).SerializeToString()
 
 
-def _written(
+def written_of(
     model: Any, path: Path | BinaryIO, external_root: Path | None, follow_symlinks: bool
 ) -> Written:
     """What is written for an object that a user wants to save to `path`."""
@@ -290,7 +290,7 @@ def _of_message(
         raise TypeError(f"expected a Model, not {found}{advice}")
     data = message.SerializeToString()
     if not data:  # `loads` would speak of a file
-        return _written(_core.new("ModelProto"), path, None, follow_symlinks)
+        return written_of(_core.new("ModelProto"), path, None, follow_symlinks)
     is_file = not hasattr(path, "write") and own_descriptor(path) is None
     if external_root is None and is_file:
         external_root = folder_of(path, follow_symlinks)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.file_forms import BINARY, FileForm, form_of
 from onnxmap._show.progress import Progress
-from onnxmap._write.options import SaveOptions, SaveReport
+from onnxmap._write.options import CheckpointOptions, SaveOptions, SaveReport
 from onnxmap._write.paths import local_path
 from onnxmap._write.streams import own_stream
 from onnxmap._write.text_files import locations_in_text, text_of
@@ -87,6 +88,15 @@ def write_documents(
     forms = [each.form for each in models.values()]
     form_at = lambda i, path: form_of(path, options.format, forms[i])
     return _save(given, options, form_at, copies=None if copies is None else dict(copies))
+
+
+def write_checkpoint(model: Written, path: Path, options: CheckpointOptions) -> SaveReport:
+    """Write the initializers of a model to a safetensors file, or to shards with an index."""
+    place = local_path(path)
+    options = replace(options, external_data=os.path.basename(place))
+    options.check()
+    index = [(model.document.proto, place + b".index.json", dict[int, bytes](), "placed")]
+    return _save(index, options, lambda *_: BINARY)
 
 
 def write_message(

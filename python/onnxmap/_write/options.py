@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxmap._base.file_forms import check_form
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Literal
 
     from onnxmap._base.file_forms import FileForm
@@ -112,7 +113,27 @@ class SaveOptions:
         for name in ("checksum", "max_shard_size_bytes", "dedupe"):
             if getattr(self, name) and not to_file:
                 raise ValueError(f"{name} needs external_data, the name of a data file")
+        if self.dedupe and self.location.endswith(b".safetensors"):
+            raise ValueError("a safetensors file cannot store equal tensors once; leave dedupe out")
         if self.attributes and external in (None, False):
             raise ValueError('attributes needs external_data, the name of a data file or "view"')
         if external == "view" and self.alignment is not None:
             raise ValueError('alignment has no use with external_data="view": values stay in place')
+
+
+@dataclass(frozen=True)
+class CheckpointOptions(SaveOptions):
+    """The arguments of `save_safetensors` that those of `save` do not have."""
+
+    names: Sequence[str] | None = None
+    metadata: bool = True
+
+    @property
+    def kind(self) -> str:
+        """See SaveOptions."""
+        return "checkpoint"
+
+    @property
+    def location(self) -> bytes:
+        """The name of the file in its folder."""
+        return os.fsencode(self.external_data or b"")

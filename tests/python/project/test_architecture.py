@@ -1,7 +1,7 @@
 """The map of the layers. To change the architecture is to change this map.
 
 bindings -> {bulk, check, compare, save} -> model -> tensor
--> {onnx -> wire -> kernels, {source, contain} -> os} -> base
+-> {safetensors -> onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 ROOMS is the map of the Python package.
 """
@@ -34,12 +34,13 @@ LAYERS: dict[str, set[str]] = {
     "kernels": {"base"},
     "wire": {"base", "kernels"},
     "onnx": {"base", "wire"},
+    "safetensors": {"base", "onnx"},
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
-    "model": {"base", "wire", "onnx", *FILES, "tensor"},
+    "model": {"base", "wire", "onnx", "safetensors", *FILES, "tensor"},
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
     "check": {"base", "onnx", "os", "source", "tensor", "model"},
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
-    "save": {"base", "wire", "onnx", *FILES, "tensor", "model"},
+    "save": {"base", "wire", "onnx", "safetensors", *FILES, "tensor", "model"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.

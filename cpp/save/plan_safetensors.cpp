@@ -1,0 +1,174 @@
+// Data files that are safetensors files: tensors in the order of the official library, behind a
+// header, without gaps.
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/utf8.hpp"
+#include "safetensors/header.hpp"
+#include "safetensors/json_reader.hpp"
+#include "save/save_plan.hpp"
+
+namespace onnxmap::save {
+
+namespace {
+
+using onnx::field;
+
+constexpr std::size_t kMostNamed = 10;  // in an error text
+
+bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+// Why a safetensors file cannot hold a tensor of that name; empty if it can.
+std::string why_not(const onnx::Message& tensor, const std::string& name) {
+    const tensor::Header header = tensor::read_header(tensor);
+    const onnx::DataTypeInfo& type = tensor::element_type(header);
+    if (type.safetensors.empty()) return "of type " + std::string(type.name);
+    if (tensor::element_count(header) * type.bits % 8 != 0) return "which ends within a byte";
+    if (name.empty()) return "which has no name";
+    if (!is_utf8(name)) return "whose name is not UTF-8";
+    if (name.find('\0') != std::string::npos) return "whose name has a null byte";
+    if (name == safetensors::kMetadataName) return "whose name the format reserves";
+    return {};
+}
+
+safetensors::Entry entry_of(const onnx::Message& tensor, const std::string& name,
+                            std::uint64_t begin, std::uint64_t nbytes) {
+    const tensor::Header header = tensor::read_header(tensor);
+    safetensors::Entry entry;
+    entry.name = name;
+    entry.type = &tensor::element_type(header);
+    for (const std::int64_t dim : header.dims()) {
+        entry.shape.push_back(static_cast<std::uint64_t>(dim));
+    }
+    entry.begin = begin;
+    entry.end = begin + nbytes;
+    return entry;
+}
+
+[[noreturn]] void refuse(const std::vector<std::string>& tensors) {
+    std::string text = "a safetensors file cannot hold ";
+    const std::size_t named = std::min(tensors.size(), kMostNamed);
+    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : "; ") + tensors[i];
+    if (named < tensors.size()) {
+        text += "; and " + std::to_string(tensors.size() - named) + " more";
+    }
+    throw Error("save.safetensors", text);
+}
+
+}  // namespace
+
+// Copies the tensors of a safetensors file. Returns whether the new file can be one as well.
+bool SavePlan::copy_safetensors(Model& model, const std::string& location,
+                                const std::vector<const Placed*>& tensors) {
+    if (!location.ends_with(kSafetensors)) return false;
+    std::set<std::string_view> names;
+    for (const Placed* each : tensors) {
+        if (each->is_whole_file || !why_not(each->tensor, each->name).empty()) return false;
+        if (!names.insert(each->name).second) return false;
+    }
+    LayoutOptions layout;
+    layout.safetensors = true;
+    const std::size_t file = group(location, layout, model.planned.replaces_copies);
+    for (const Placed* each : tensors) {
+        model.moved.push_back({each->tensor, each->values, file, each->name});
+    }
+    return true;
+}
+
+// Lays out the files of a group anew. Which tensors share a file is known.
+void SavePlan::add_safetensors(std::size_t group) {
+    const std::string& location = groups_[group].location;
+    const std::size_t count = groups_[group].layout.take_files().size();
+    std::vector<std::vector<Moved*>> files(std::max<std::size_t>(count, 1));
+    std::set<std::string_view> names;
+    for (Model& model : models_) {
+        for (Moved& each : model.moved) {
+            if (each.group != group) continue;
+            files.at(each.place.value().file).push_back(&each);
+            std::string reason = why_not(each.tensor, each.name);
+            if (!names.insert(each.name).second) reason = "which is the name of two tensors";
+            if (!reason.empty()) not_carried_.push_back(quoted(each.name) + ", " + reason);
+        }
+    }
+    if (!not_carried_.empty()) refuse(not_carried_);
+    const safetensors::Metadata metadata = checkpoint_metadata();
+    const std::uint64_t alignment =
+        std::max(options_.layout.alignment.value_or(1), safetensors::kLengthBytes);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        std::vector<safetensors::Entry> entries;
+        std::ranges::sort(files[i], {}, [](const Moved* each) {
+            return std::tuple(safetensors::order_of(entry_of(each->tensor, {}, 0, 0)),
+                              std::string_view(each->name));
+        });
+        std::uint64_t used = 0;
+        for (const Moved* each : files[i]) {
+            entries.push_back(entry_of(each->tensor, each->name, used, each->values.nbytes));
+            used += each->values.nbytes;
+        }
+        DataFile& file = files_.emplace_back();
+        file.location = shard_name(location, i, files.size());
+        file.replaces = groups_[group].replaces;
+        file.used = used;
+        file.parts.copy(safetensors::header_bytes(entries, metadata, alignment));
+        for (Moved* each : files[i]) {
+            each->place->offset = file.parts.nbytes();
+            file.parts.range(each->values.source, each->values.offset, each->values.nbytes);
+        }
+    }
+}
+
+safetensors::Metadata SavePlan::checkpoint_metadata() const {
+    safetensors::Metadata metadata;
+    if (!options_.metadata) return metadata;
+    std::set<std::string> keys;
+    const model::Document& document = *models_.front().planned.document;
+    const onnx::Message root = document.root();
+    root.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
+        if (row != &field<"ModelProto.metadata_props">) return;
+        const onnx::Message entry = root.inner(*row, value);
+        const std::string key(entry.text(field<"StringStringEntryProto.key">));
+        const std::string text(entry.text(field<"StringStringEntryProto.value">));
+        if (!is_utf8(key) || !is_utf8(text)) {
+            throw Error("save.safetensors", "the metadata " + quoted(key) + " is not UTF-8");
+        }
+        if (!keys.insert(key).second) {
+            throw Error("save.safetensors", "the metadata has " + quoted(key) + " twice");
+        }
+        metadata.emplace_back(key, text);
+    });
+    return metadata;
+}
+
+FileContent SavePlan::index() const {
+    std::uint64_t total = 0;
+    std::map<std::string_view, std::string_view> files;
+    for (const DataFile& each : files_) total += each.used;
+    for (const Moved& each : models_.front().moved) {
+        files[each.name] = files_.at(each.place.value().file).location;
+    }
+    std::string text = "{\n  \"metadata\": {\n    \"total_size\": " + std::to_string(total) +
+                       "\n  },\n  \"weight_map\": {";
+    const char* separator = "\n    ";
+    for (const auto& [name, location] : files) {
+        text += separator;
+        safetensors::write_json_string(text, name);
+        text += ": ";
+        safetensors::write_json_string(text, location);
+        separator = ",\n    ";
+    }
+    text += "\n  }\n}\n";
+    FileContent content;
+    content.copy(text);
+    return content;
+}
+
+}  // namespace onnxmap::save
