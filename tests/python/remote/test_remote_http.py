@@ -105,13 +105,14 @@ def test_a_tensor_moves_its_own_bytes_in_parallel(server: Server) -> None:
         server.wait_for(6)
         server.gate.set()
         np.testing.assert_array_equal(answer.result(60), tensors["large"])
-    assert server.sent == tensors["large"].nbytes
+    # A busy machine may take so long that the file is looked at again, by a request for a byte.
+    assert server.sent - server.looks == tensors["large"].nbytes
     assert sorted(nbytes for _, nbytes in server.reads) == [8 * MIB] * 6
     server.forget()
     out = np.empty(12 * MIB, np.float16)
     large.numpy(out=out)
     np.testing.assert_array_equal(out, tensors["large"].astype(np.float16))
-    assert server.sent == tensors["large"].nbytes
+    assert server.sent - server.looks == tensors["large"].nbytes
 
 
 def test_many_requests_at_once_but_not_too_many(server: Server) -> None:
