@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace onnxmap {
@@ -26,6 +28,22 @@ namespace onnxmap {
     const unsigned low = first == 0xf0 ? 0x90 : 0x80;
     const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
     return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+}
+
+/// Source: RFC 3629.
+[[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
+    constexpr std::uint64_t kHighBits = 0x8080'8080'8080'8080;
+    // Most text is ASCII, of which 8 characters are looked at together.
+    for (std::uint64_t word = 0; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
+        std::memcpy(&word, text.data(), sizeof word);
+        if ((word & kHighBits) != 0) break;
+    }
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
 }
 
 }  // namespace onnxmap

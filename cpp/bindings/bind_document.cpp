@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/load_options.hpp"
@@ -13,7 +14,7 @@
 #include "contain/location.hpp"
 #include "model/inline_tensors.hpp"
 #include "model/load.hpp"
-#include "model/load_safetensors.hpp"
+#include "model/load_weights.hpp"
 #include "model/message_walk.hpp"
 #include "model/other_formats.hpp"
 #include "model/tensor.hpp"
@@ -67,6 +68,23 @@ DocumentPtr load_remote_safetensors(const py::object& file, const std::string& l
     const WithoutLock unlocked;
     return model::load_safetensors(source::open_shared(std::move(reader)), location,
                                    std::move(options));
+}
+
+// `tensors`: the name, dtype, shape and range of each.
+DocumentPtr load_ranges(const py::bytes& path, const py::list& tensors, const py::object& given,
+                        const py::bytes& folder) {
+    auto options = options_of("ModelProto", given, folder);
+    options.folder = std::string(folder);
+    std::vector<safetensors::Entry> entries;
+    for (const py::handle each : tensors) {
+        const auto row = py::reinterpret_borrow<py::tuple>(each);
+        entries.push_back({to_text(row[0]), find_type(row[1]),
+                           row[2].cast<std::vector<std::uint64_t>>(), row[3].cast<std::uint64_t>(),
+                           row[4].cast<std::uint64_t>()});
+    }
+    const std::string name(path);
+    const WithoutLock unlocked;
+    return model::load_ranges(name, entries, std::move(options));
 }
 
 // Pairs of a path and an object for each message that for_each(visit) visits. The text of all paths
@@ -198,6 +216,13 @@ void bind_document(py::module_& module) {
                py::arg("folder"));
     module.def("load_remote_safetensors", load_remote_safetensors, py::arg("file"),
                py::arg("location"), py::arg("options"), py::arg("root"));
+    module.def("load_ranges", load_ranges, py::arg("path"), py::arg("tensors"), py::arg("options"),
+               py::arg("folder"),
+               "Return a model whose initializers are these ranges of a file: name, dtype, shape, "
+               "begin and end of each.");
+    module.def(
+        "has_type", [](const py::object& dtype) { return find_type(dtype) != nullptr; },
+        py::arg("dtype"), "Return whether ONNX has a type for a numpy.dtype.");
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def("text_form", text_form, py::arg("head"),

@@ -113,9 +113,13 @@ PlanOptions plan_options(const py::object& options) {
         options.attr("max_shard_size_bytes").cast<std::optional<std::uint64_t>>().value_or(0);
     made.layout.dedupe = is_true(options.attr("dedupe"));
     made.layout.look = poll_signals;
-    made.layout.safetensors = made.location.ends_with(save::kSafetensors);
+    using Container = save::LayoutOptions::Container;
+    if (made.location.ends_with(save::kSafetensors)) {
+        made.layout.container = Container::safetensors;
+    }
     if (made.external == PlanOptions::External::checkpoint) {
-        made.layout.safetensors = true;
+        made.layout.container =
+            is_true(options.attr("for_numpy")) ? Container::numpy : Container::safetensors;
         if (const py::object names = options.attr("names"); !names.is_none()) {
             made.names.emplace();
             for (const py::handle name : names) {

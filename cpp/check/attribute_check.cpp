@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "base/utf8.hpp"
 #include "check/graph_check.hpp"
 #include "check/string_check.hpp"
 #include "check/tensor_check.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -14,8 +13,6 @@
 namespace onnxmap::check {
 
 namespace {
-
-constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
 // Numbers of fields that today's onnx.proto reserves.
 struct Reserved {
@@ -39,27 +36,7 @@ constexpr Reserved kReserved[] = {
     {&onnx::message<"TypeProto.Opaque">, 3, "parameters"},
 };
 
-// How many bytes at the beginning are ASCII, in steps of eight.
-std::size_t ascii_words(std::string_view text) noexcept {
-    std::size_t size = 0;
-    for (std::uint64_t word = 0; text.size() - size >= sizeof(word); size += sizeof(word)) {
-        std::memcpy(&word, text.data() + size, sizeof(word));
-        if ((word & kHighBits) != 0) break;
-    }
-    return size;
-}
-
 }  // namespace
-
-bool is_utf8(std::string_view text) noexcept {
-    text.remove_prefix(ascii_words(text));
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        if (length == 0) return false;
-        text.remove_prefix(length);
-    }
-    return true;
-}
 
 std::optional<std::string_view> removed_field(const onnx::Message& message,
                                               const wire::Field& unknown) noexcept {

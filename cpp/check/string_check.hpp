@@ -9,9 +9,6 @@
 
 namespace onnxmap::check {
 
-/// Source: RFC 3629.
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
-
 /// If onnx.proto reserves the number of an unknown field: the name that the field had before ONNX
 /// removed it; empty if that is not known.
 [[nodiscard]] std::optional<std::string_view> removed_field(const onnx::Message& message,

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/utf8.hpp"
 #include "check/metadata_check.hpp"
 #include "check/string_check.hpp"
 #include "onnx/data_type.hpp"

@@ -110,14 +110,12 @@ void check_data(std::vector<Entry>& tensors, std::uint64_t data_nbytes) {
                                          std::to_string(data_nbytes));
 }
 
-void check_names(const std::vector<Entry>& tensors) {
-    std::vector<std::string_view> names;
-    names.reserve(tensors.size());
-    for (const Entry& each : tensors) names.push_back(each.name);
+// Throws if two of the names are the same. `what`: has the names.
+void check_names(std::vector<std::string_view> names, const char* what) {
     std::ranges::sort(names);
     const auto twice = std::ranges::adjacent_find(names);
     if (twice == names.end()) return;
-    throw Error("model.safetensors", "two tensors have the name " + quoted(*twice));
+    throw Error("model.safetensors", std::string(what) + " have the name " + quoted(*twice));
 }
 
 std::optional<std::uint64_t> length_of(ByteView head) noexcept {
@@ -174,7 +172,12 @@ Header parse_header(std::string_view json, std::uint64_t data_nbytes) {
             [&](const std::string& name) { header.metadata.emplace_back(name, reader.string()); });
     });
     reader.end();
-    check_names(header.tensors);
+    std::vector<std::string_view> names;
+    for (const Entry& each : header.tensors) names.push_back(each.name);
+    check_names(std::move(names), "two tensors");
+    std::vector<std::string_view> keys;
+    for (const auto& [key, value] : header.metadata) keys.push_back(key);
+    check_names(std::move(keys), "two entries of __metadata__");
     check_data(header.tensors, data_nbytes);
     return header;
 }
@@ -208,7 +211,7 @@ std::string header_bytes(std::span<const Entry> tensors, const Metadata& metadat
     text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
     const std::uint64_t length = text.size() - kLengthBytes;
     if (length > kMostJson) {
-        throw Error("save.safetensors", "the header of the safetensors file would have " +
+        throw Error("save.not_carried", "the header of the safetensors file would have " +
                                             std::to_string(length) +
                                             " bytes, at most 100,000,000 are allowed");
     }

@@ -52,7 +52,7 @@ struct Header {
 
 /// The length and the JSON text, filled with blanks to a multiple of `alignment`, a power of two of
 /// at least 8. The tensors must follow each other from 0 on, with names in UTF-8. The text is what
-/// the official library writes. Throws Error `save.safetensors` if it would be too long.
+/// the official library writes. Throws Error `save.not_carried` if it would be too long.
 [[nodiscard]] std::string header_bytes(std::span<const Entry> tensors, const Metadata& metadata,
                                        std::uint64_t alignment = kLengthBytes);
 

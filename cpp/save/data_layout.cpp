@@ -77,7 +77,7 @@ std::uint64_t DataLayout::hash_of(const tensor::Payload& range) {
 }
 
 DataLayout::Place DataLayout::add(const tensor::Payload& range) {
-    if (options_.safetensors) return append(range);
+    if (options_.container != LayoutOptions::Container::plain) return append(range);
     const std::tuple key(range.source, range.offset, range.nbytes);
     if (const auto known = places_.find(key); known != places_.end()) return known->second;
     const Place place = options_.dedupe ? append_if_new(range) : append(range);
@@ -110,7 +110,7 @@ DataLayout::Place DataLayout::append_if_new(const tensor::Payload& range) {
 
 DataLayout::Place DataLayout::append(const tensor::Payload& range) {
     const auto alignment =
-        options_.safetensors
+        options_.container != LayoutOptions::Container::plain
             ? 1
             : std::max<std::uint64_t>(options_.alignment.value_or(kDataAlignment), 1);
     const auto aligned = [&](std::uint64_t end) {

@@ -24,7 +24,8 @@ struct LayoutOptions {
     std::optional<std::uint64_t> alignment = {};  // of each tensor in its file; nothing: 4096
     std::uint64_t most_nbytes = 0;  // of one file, unless one tensor has more; 0: one file
     bool dedupe = false;            // store equal bytes once
-    bool safetensors = false;       // the files are safetensors: no gaps, no shared bytes
+    // What the files are. In safetensors and files of NumPy, tensors share no bytes.
+    enum class Container { plain, safetensors, numpy } container = Container::plain;
     /// Called after every few MiB that are compared. If it throws, so does the call that compares.
     std::function<void()> look = {};
 };

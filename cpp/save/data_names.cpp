@@ -29,13 +29,7 @@ constexpr std::array kOfData = {
 
 // Whether other programs can read a data file of this name.
 bool is_text(std::string_view location) {
-    if (location.find('\\') != std::string_view::npos) return false;
-    while (!location.empty()) {
-        const std::size_t length = utf8_length(location);
-        if (length == 0) return false;
-        location.remove_prefix(length);
-    }
-    return true;
+    return location.find('\\') == std::string_view::npos && is_utf8(location);
 }
 
 // The position of a name's extension with its dot. Dots at the front begin none.

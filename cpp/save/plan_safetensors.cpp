@@ -18,15 +18,6 @@ using onnx::field;
 
 constexpr std::size_t kMostNamed = 10;  // in an error text
 
-bool is_utf8(std::string_view text) noexcept {
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        if (length == 0) return false;
-        text.remove_prefix(length);
-    }
-    return true;
-}
-
 // Why a safetensors file cannot hold a tensor of that name; empty if it can.
 std::string why_not(const onnx::Message& tensor, const std::string& name) {
     const tensor::Header header = tensor::read_header(tensor);
@@ -54,16 +45,6 @@ safetensors::Entry entry_of(const onnx::Message& tensor, const std::string& name
     return entry;
 }
 
-[[noreturn]] void refuse(const std::vector<std::string>& tensors) {
-    std::string text = "a safetensors file cannot hold ";
-    const std::size_t named = std::min(tensors.size(), kMostNamed);
-    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : "; ") + tensors[i];
-    if (named < tensors.size()) {
-        text += "; and " + std::to_string(tensors.size() - named) + " more";
-    }
-    throw Error("save.safetensors", text);
-}
-
 }  // namespace
 
 // Copies the tensors of a safetensors file. Returns whether the new file can be one as well.
@@ -76,7 +57,7 @@ bool SavePlan::copy_safetensors(Model& model, const std::string& location,
         if (!names.insert(each->name).second) return false;
     }
     LayoutOptions layout;
-    layout.safetensors = true;
+    layout.container = LayoutOptions::Container::safetensors;
     const std::size_t file = group(location, layout, model.planned.replaces_copies);
     for (const Placed* each : tensors) {
         model.moved.push_back({each->tensor, each->values, file, each->name});
@@ -84,22 +65,44 @@ bool SavePlan::copy_safetensors(Model& model, const std::string& location,
     return true;
 }
 
+std::vector<SavePlan::Moved*> SavePlan::moved_to(std::size_t group) {
+    std::vector<Moved*> found;
+    for (Model& model : models_) {
+        for (Moved& each : model.moved) {
+            if (each.group == group) found.push_back(&each);
+        }
+    }
+    return found;
+}
+
+// Refuses tensors that a file of weights cannot hold, and two of one name.
+void SavePlan::check_carried(const std::vector<Moved*>& moved, const char* container,
+                             const std::function<std::string(const Moved&)>& why_not) {
+    std::set<std::string_view> names;
+    for (const Moved* each : moved) {
+        std::string reason = why_not(*each);
+        if (!names.insert(each->name).second) reason = "which is the name of two tensors";
+        if (!reason.empty()) not_carried_.push_back(quoted(each->name) + ", " + reason);
+    }
+    if (not_carried_.empty()) return;
+    std::string text = std::string(container) + " cannot hold ";
+    const std::size_t named = std::min(not_carried_.size(), kMostNamed);
+    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : "; ") + not_carried_[i];
+    if (named < not_carried_.size()) {
+        text += "; and " + std::to_string(not_carried_.size() - named) + " more";
+    }
+    throw Error("save.not_carried", text);
+}
+
 // Lays out the files of a group anew. Which tensors share a file is known.
 void SavePlan::add_safetensors(std::size_t group) {
     const std::string& location = groups_[group].location;
     const std::size_t count = groups_[group].layout.take_files().size();
     std::vector<std::vector<Moved*>> files(std::max<std::size_t>(count, 1));
-    std::set<std::string_view> names;
-    for (Model& model : models_) {
-        for (Moved& each : model.moved) {
-            if (each.group != group) continue;
-            files.at(each.place.value().file).push_back(&each);
-            std::string reason = why_not(each.tensor, each.name);
-            if (!names.insert(each.name).second) reason = "which is the name of two tensors";
-            if (!reason.empty()) not_carried_.push_back(quoted(each.name) + ", " + reason);
-        }
-    }
-    if (!not_carried_.empty()) refuse(not_carried_);
+    const std::vector<Moved*> moved = moved_to(group);
+    check_carried(moved, "a safetensors file",
+                  [](const Moved& each) { return why_not(each.tensor, each.name); });
+    for (Moved* each : moved) files.at(each->place.value().file).push_back(each);
     const safetensors::Metadata metadata = checkpoint_metadata();
     const std::uint64_t alignment =
         std::max(options_.layout.alignment.value_or(1), safetensors::kLengthBytes);
@@ -138,10 +141,10 @@ safetensors::Metadata SavePlan::checkpoint_metadata() const {
         const std::string key(entry.text(field<"StringStringEntryProto.key">));
         const std::string text(entry.text(field<"StringStringEntryProto.value">));
         if (!is_utf8(key) || !is_utf8(text)) {
-            throw Error("save.safetensors", "the metadata " + quoted(key) + " is not UTF-8");
+            throw Error("save.not_carried", "the metadata " + quoted(key) + " is not UTF-8");
         }
         if (!keys.insert(key).second) {
-            throw Error("save.safetensors", "the metadata has " + quoted(key) + " twice");
+            throw Error("save.not_carried", "the metadata has " + quoted(key) + " twice");
         }
         metadata.emplace_back(key, text);
     });

@@ -194,9 +194,11 @@ std::vector<SavePlan::DataFile>& SavePlan::data_files() {
     }
     for (Group& group : groups_) {
         group.first_file = files_.size();
-        if (group.layout.options().safetensors) {
-            add_safetensors(static_cast<std::size_t>(&group - groups_.data()));
-            continue;
+        const auto number = static_cast<std::size_t>(&group - groups_.data());
+        switch (group.layout.options().container) {
+            case LayoutOptions::Container::safetensors: add_safetensors(number); continue;
+            case LayoutOptions::Container::numpy: add_arrays(number); continue;
+            case LayoutOptions::Container::plain: break;
         }
         std::vector<std::uint64_t> used = group.layout.used();
         std::vector<FileContent> contents = group.layout.take_files();

@@ -30,8 +30,9 @@ namespace onnxmap::save {
 /// to one model, and a later save of that model may replace it.
 inline constexpr std::string_view kSideEnd = ".edited.data";
 
-/// How the names of data files end that are safetensors files.
+/// How the names of data files end that are safetensors files, and archives of NumPy.
 inline constexpr std::string_view kSafetensors = ".safetensors";
+inline constexpr std::string_view kNpz = ".npz";
 
 struct PlanOptions {
     enum class External {
@@ -40,7 +41,7 @@ struct PlanOptions {
         file,        // values go into a data file
         view,        // inline values become external data of the file that was loaded
         refer,       // values that a file has are external data of that file, which may be anywhere
-        checkpoint,  // initializers of the main graph go into a safetensors file, and no model is
+        checkpoint,  // initializers of the main graph go into a file of weights, and no model is
                      // written
     };
 
@@ -115,7 +116,7 @@ class SavePlan {
     /// that was loaded.
     void add(PlannedModel planned);
 
-    /// The data files, once all models were added. Throws Error `save.safetensors`.
+    /// The data files, once all models were added. Throws Error `save.not_carried`.
     [[nodiscard]] std::vector<DataFile>& data_files();
 
     /// External::checkpoint: the index of several data files, as transformers reads it.
@@ -188,6 +189,10 @@ class SavePlan {
     [[nodiscard]] bool copy_safetensors(Model& model, const std::string& location,
                                         const std::vector<const Placed*>& tensors);
     void add_safetensors(std::size_t group);
+    void add_arrays(std::size_t group);
+    [[nodiscard]] std::vector<Moved*> moved_to(std::size_t group);
+    void check_carried(const std::vector<Moved*>& moved, const char* container,
+                       const std::function<std::string(const Moved&)>& why_not);
     [[nodiscard]] safetensors::Metadata checkpoint_metadata() const;
     void find_ep_context_files(Model& model) const;
     void copy_data_files(Model& model);
@@ -204,7 +209,7 @@ class SavePlan {
     FileFinder finder_;
     ReferredFiles referred_;
     std::exception_ptr missing_;            // the error of the first tensor without its data file
-    std::vector<std::string> not_carried_;  // tensors that safetensors cannot hold, and why
+    std::vector<std::string> not_carried_;  // tensors that no file of weights can hold, and why
 };
 
 }  // namespace onnxmap::save

@@ -62,7 +62,9 @@ _NAMES_LATER = {
         "make_function make_graph make_model make_node make_operatorsetid make_opsetid "
         "make_sparse_tensor"
     ),
-    "onnxmap._files.weight_files": "from_arrays load_safetensors save_safetensors",
+    "onnxmap._files.weight_files": (
+        "RebaseReport from_arrays load_npz load_safetensors save_safetensors"
+    ),
     "onnxmap._make.tensors": "make_tensor",
     "onnxmap._make.types": (
         "make_map_type_proto make_optional_type_proto make_sequence_type_proto "

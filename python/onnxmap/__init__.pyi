@@ -56,7 +56,9 @@ from onnxmap._files.save_values import save_tensor as save_tensor
 from onnxmap._files.save_values import save_value as save_value
 from onnxmap._files.text_forms import from_json as from_json
 from onnxmap._files.text_forms import from_text as from_text
+from onnxmap._files.weight_files import RebaseReport as RebaseReport
 from onnxmap._files.weight_files import from_arrays as from_arrays
+from onnxmap._files.weight_files import load_npz as load_npz
 from onnxmap._files.weight_files import load_safetensors as load_safetensors
 from onnxmap._files.weight_files import save_safetensors as save_safetensors
 from onnxmap._make.attributes import make_attribute as make_attribute
@@ -160,6 +162,7 @@ __all__ = [
     "ParseError",
     "ProtoView",
     "QuantizationAnnotation",
+    "RebaseReport",
     "RepeatedKeyWarning",
     "Residency",
     "ResidentBytes",
@@ -197,6 +200,7 @@ __all__ = [
     "from_text",
     "load",
     "load_arrays",
+    "load_npz",
     "load_operator_set",
     "load_proto",
     "load_safetensors",

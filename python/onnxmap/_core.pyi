@@ -79,6 +79,7 @@ __all__: list[str] = [
     "file_paths",
     "find_neighbours",
     "folders_beneath",
+    "has_type",
     "hold_loaded",
     "hold_values",
     "is_plain_location",
@@ -88,6 +89,7 @@ __all__: list[str] = [
     "kernels_in_use",
     "load_buffer",
     "load_file",
+    "load_ranges",
     "load_remote",
     "load_remote_safetensors",
     "load_safetensors",
@@ -2707,6 +2709,11 @@ def find_neighbours(
     locations_in_text: Any,
 ) -> Neighbours: ...
 def folders_beneath(sync: bool) -> FoldersBeneath: ...
+def has_type(dtype: Any) -> bool:
+    """
+    Return whether ONNX has a type for a numpy.dtype.
+    """
+
 def hold_loaded(
     tensor: ProtoView,
     offset: typing.SupportsInt | typing.SupportsIndex,
@@ -2748,6 +2755,11 @@ def load_buffer(
 def load_file(
     path: bytes, message: str, options: Any, external_root: Any, folder: bytes
 ) -> Document: ...
+def load_ranges(path: bytes, tensors: Any, options: Any, folder: bytes) -> Document:
+    """
+    Return a model whose initializers are these ranges of a file: name, dtype, shape, begin and end of each.
+    """
+
 def load_remote(
     file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from onnxmap._base.options import Options
     from onnxmap._base.paths import Path
     from onnxmap._core import Graph, Initializers
+    from onnxmap._files.weight_files import RebaseReport
     from onnxmap._read.arrays import FloatType, TensorStream
     from onnxmap._read.checks import CheckReport
     from onnxmap._read.checksums import DataFile
@@ -479,15 +480,71 @@ class Model:
         progress: ProgressArgument = False,
     ) -> SaveReport:
         """Write the model, edits included; see `onnxmap.save`."""
-        from onnxmap._write.documents import Written, write_document
-        from onnxmap._write.options import SaveOptions
+        from onnxmap._write import documents, options
 
-        options = SaveOptions(
+        given = options.SaveOptions(
             external_data, size_threshold_bytes, alignment, attributes, checksum,
             max_shard_size_bytes, dedupe, allow_over_2gib, format, overwrite, replace_read_only,
             follow_symlinks, sync, progress,
         )  # fmt: skip
-        return write_document(Written(self._open(), self._form), path, options)
+        written = documents.Written(self._open(), self._form)
+        return documents.write_document(written, path, given)
+
+    def extract_weights(
+        self,
+        path: Path,
+        names: Sequence[str] | str | None = None,
+        progress: ProgressArgument = False,
+    ) -> SaveReport:
+        """Write initializers of the main graph to a file of weights, from file to file.
+
+        Args:
+            path: the path of the file, whose extension says what it is: `.safetensors` (see
+                `onnxmap.save_safetensors`), `.npz` (an uncompressed archive that `numpy.load`
+                reads), or `.npy` (one array). A file of that name is replaced.
+            names: as for `views`.
+            progress: as for `save`.
+
+        Raises:
+            ValueError: the path has another extension.
+            KeyError: there is no initializer of a name.
+            SaveError: the file cannot hold some tensors, which the error names
+                (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
+            The other errors of `save`.
+        """
+        from onnxmap._files import weight_files
+
+        return weight_files.extract_weights(self, path, names, progress)
+
+    def rebase(
+        self,
+        other: Model | Mapping[str, Any],
+        strict: bool = True,
+        keys: Mapping[str, str] | Callable[[str], str] | None = None,
+    ) -> RebaseReport:
+        """Give the initializers of the main graph the values of another model, by name.
+
+        It is an edit, which `revert()` takes back. No value is copied: the other files and arrays
+        must stay as they are until the model is saved.
+
+        Args:
+            other: a Model, also of `load_safetensors` or `load_npz`; or arrays by name.
+            strict: every initializer must have a new value, and every value an initializer.
+            keys: the names of the other model in this one: new names by patterns with at most one
+                `*` (`{"transformer.*": "model.*"}`; the first pattern that fits counts), or a
+                function. Names that no pattern fits stay.
+
+        Returns:
+            What was matched, is missing, and was not used.
+
+        Raises:
+            EditError: a value has another type or shape, or `strict` is not met (`edit.weights`).
+                The model is as it was.
+            ValueError: two names become the same.
+        """
+        from onnxmap._files import weight_files
+
+        return weight_files.rebase(self, other, strict, keys)
 
     def unused_bytes(self) -> dict[str, int]:
         """Return, by the path of each external file, the bytes that no tensor of the model uses.

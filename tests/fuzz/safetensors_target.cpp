@@ -11,7 +11,7 @@
 #include "fuzz/read_everything.hpp"
 #include "fuzz/work_limit.hpp"
 #include "memory_source.hpp"
-#include "model/load_safetensors.hpp"
+#include "model/load_weights.hpp"
 #include "onnx/schema.hpp"
 #include "safetensors/header.hpp"
 

@@ -1,23 +1,34 @@
-"""Models of nothing but weights, and files of them: safetensors."""
+"""Models of nothing but weights, and files of them: safetensors and archives of NumPy."""
 
 from __future__ import annotations
 
+import errno
+import math
 import os
-from collections.abc import Mapping
+import pathlib
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy
 
 from onnxmap import _core, _read
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_path, is_url
-from onnxmap._files.load import checked_name, loads
+from onnxmap._files.load import checked_name, loads, wrap
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap._model import Model
 from onnxmap._write.documents import write_checkpoint
 from onnxmap._write.options import CheckpointOptions
+from onnxmap.errors import EditError, LimitError, ParseError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import BinaryIO
 
     from typing_extensions import Unpack
 
@@ -25,6 +36,15 @@ if TYPE_CHECKING:
     from onnxmap._base.paths import Path
     from onnxmap._show.progress import ProgressArgument
     from onnxmap._write.options import SaveReport
+
+
+Keys = Mapping[str, str] | Callable[[str], str] | None
+_Range = tuple[str, "np.dtype[Any]", tuple[int, ...], int, int]
+
+_TOO_LARGE = (
+    "its compressed arrays have more than Limits(dense_bytes=...) bytes; raise the limit, or store "
+    "them uncompressed"
+)
 
 
 def from_arrays(
@@ -138,7 +158,7 @@ def save_safetensors(
     Raises:
         SaveError: the format cannot hold some tensors, which the error names: strings, sparse
             tensors, INT4, UINT4, INT2, UINT2 and COMPLEX128, or elements that end within a byte
-            (`save.safetensors`). Another model uses a file of that name (`save.own_data`).
+            (`save.not_carried`). Another model uses a file of that name (`save.own_data`).
         KeyError: there is no initializer of a name.
         TensorError, ExternalDataError: the values of a tensor cannot be read.
         The other errors of `save`.
@@ -146,18 +166,181 @@ def save_safetensors(
     Example:
         >>> onnxmap.save_safetensors(model, "model.safetensors", "*.weight")  # doctest: +SKIP
     """
+    return _write(
+        model, path, names,
+        CheckpointOptions(
+            metadata=metadata,
+            max_shard_size_bytes=max_shard_size_bytes,
+            overwrite=overwrite,
+            replace_read_only=replace_read_only,
+            sync=sync,
+            progress=progress,
+        ),
+    )  # fmt: skip
+
+
+def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
+    """Return a model whose initializers are the arrays of an `.npz` archive.
+
+    Arrays that are stored uncompressed, as `numpy.savez` does, in C order and native byte order are
+    external data in the archive, and read when they are used. The others are read now.
+
+    Args:
+        path: the path of the archive.
+        options: `link_policy`, `allow_hardlinks`, `io`, `watch`, `lenient` and `limits`, as for
+            `load`.
+
+    Raises:
+        ParseError: it is no archive of arrays (`model.npz`): a member is damaged, is no array, has
+            the name of another, or has pickled objects.
+        LimitError: compressed arrays have more than `Limits(dense_bytes=...)` bytes.
+        TypeError: ONNX has no type for the elements. NumPy stores types that it lacks, such as
+            bfloat16, as plain bytes.
+        OSError: the file cannot be read.
+    """
+    opened = Options(**options)
+    name = checked_name(path)
+    folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
+    ranges: list[_Range] = []
+    arrays: dict[str, Any] = {}
+    room = opened.limits.dense_bytes
+    with open(name, "rb") as file:  # noqa: PTH123 -- bytes
+        try:
+            with zipfile.ZipFile(file) as archive:
+                names = [each.removesuffix(".npy") for each in archive.namelist()]
+                if len(set(names)) < len(names):
+                    raise ValueError("two arrays have the same name")
+                for key, member in zip(names, archive.infolist(), strict=True):
+                    found = _range_of(file, archive, member)
+                    if found is not None:
+                        ranges.append((key, *found))
+                        continue
+                    room -= member.file_size
+                    if room < 0:
+                        raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
+                    with archive.open(member) as content:
+                        arrays[key] = npy.read_array(content, allow_pickle=False)
+        except LimitError:
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a wrong offset
+                raise
+            raise ParseError(f"{os.fsdecode(name)!r}: {error}", code="model.npz") from None
+    document = _core.load_ranges(name, ranges, opened, folder)
+    model = Model(document, None, opened, os.fsdecode(folder))
+    model.initializers.update(arrays)
+    return model
+
+
+def _range_of(
+    file: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo
+) -> tuple[np.dtype[Any], tuple[int, ...], int, int] | None:
+    """The dtype, shape, begin and end of an array in an archive; None if it must be read."""
+    with archive.open(member) as content:
+        version = npy.read_magic(content)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, in_fortran_order, dtype = read(content)
+        begin = content.tell()
+    nbytes = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject:
+        raise ValueError(f"the member {member.filename!r} has pickled objects")
+    if begin + nbytes != member.file_size:
+        raise ValueError(f"the member {member.filename!r} has another size than its array")
+    is_stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
+    in_order = not in_fortran_order or len(shape) < 2
+    if not (is_stored and in_order and _core.has_type(dtype)):
+        return None
+    file.seek(member.header_offset + 26)
+    begin += member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
+    return dtype, shape, begin, begin + nbytes
+
+
+def extract_weights(
+    model: Any,
+    path: Path,
+    names: Sequence[str] | str | None,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """See `Model.extract_weights`."""
+    extension = pathlib.Path(os.fsdecode(path)).suffix
+    if extension not in (".safetensors", ".npz", ".npy"):
+        raise ValueError(f"the path must end in .safetensors, .npz or .npy, not {extension!r}")
+    options = CheckpointOptions(for_numpy=extension != ".safetensors", progress=progress)
+    return _write(model, path, names, options)
+
+
+@dataclass(frozen=True)
+class RebaseReport:
+    """What `Model.rebase` did, by names of initializers."""
+
+    matched: list[str] = field(default_factory=list)
+    """They have the values of the other model now."""
+    missing: list[str] = field(default_factory=list)
+    """The other model has none of these names. They are as they were."""
+    unused: list[str] = field(default_factory=list)
+    """Names of the other model that this one does not have."""
+
+
+def rebase(model: Model, other: Any, strict: bool, keys: Keys) -> RebaseReport:
+    """See `Model.rebase`."""
+    given: Any = other.initializers if isinstance(other, Model) else other
+    if not isinstance(given, Mapping):
+        raise TypeError(f"other must be a Model or a mapping of arrays, not {type(other).__name__}")
+    renamed: dict[str, str] = {}
+    for key in given:
+        name = _renamed(key, keys)
+        if name in renamed:
+            raise ValueError(f"{renamed[name]!r} and {key!r} both become {name!r}")
+        renamed[name] = key
+    mine = model.initializers
+    report = RebaseReport(unused=[key for name, key in renamed.items() if name not in mine])
+    wrong = []
+    new = {}
+    for name, tensor in mine.items():
+        if name not in renamed:
+            report.missing.append(name)
+            continue
+        value = given[renamed[name]]
+        is_tensor = isinstance(value, _core.Tensor)
+        found = value if is_tensor else wrap(_core.tensor_of(value, copy=False))
+        if (found.dtype, found.shape) != (tensor.dtype, tensor.shape):
+            wrong.append(f"{name!r} is {_kind(tensor)}, not {_kind(found)}")
+        new[name] = value
+        report.matched.append(name)
+    if strict:
+        wrong += [f"{name!r} is missing" for name in report.missing]
+        wrong += [f"{key!r} is not in the model" for key in report.unused]
+    if wrong:
+        more = f"; and {len(wrong) - 10} more" if len(wrong) > 10 else ""
+        text = f"the weights do not fit: {'; '.join(wrong[:10])}{more}"
+        raise EditError(text, code="edit.weights")
+    mine.update(new)
+    return report
+
+
+def _kind(tensor: _core.Tensor) -> str:
+    return f"{tensor.dtype.name} {list(tensor.shape)}"
+
+
+def _renamed(key: str, keys: Keys) -> str:
+    if callable(keys):
+        return keys(key)
+    for pattern, target in (keys or {}).items():
+        before, star, after = pattern.partition("*")
+        if not star and key == pattern:
+            return target
+        fits = key.startswith(before) and key[len(before) :].endswith(after)
+        if star and fits:
+            return target.replace("*", key[len(before) : len(key) - len(after)])
+    return key
+
+
+def _write(
+    model: Any, path: Path, names: Sequence[str] | str | None, options: CheckpointOptions
+) -> SaveReport:
     found = written_of(model, path, None, False)
-    chosen = None
     if names is not None:
         initializers = Model(found.document, None, Options()).initializers
         chosen = [initializers[name].name for name in initializers._selected(names)]
-    options = CheckpointOptions(
-        max_shard_size_bytes=max_shard_size_bytes,
-        overwrite=overwrite,
-        replace_read_only=replace_read_only,
-        sync=sync,
-        progress=progress,
-        names=chosen,
-        metadata=metadata,
-    )
+        options = replace(options, names=chosen)
     return write_checkpoint(found, path, options)

@@ -127,6 +127,7 @@ class CheckpointOptions(SaveOptions):
 
     names: Sequence[str] | None = None
     metadata: bool = True
+    for_numpy: bool = False
 
     @property
     def kind(self) -> str:

@@ -17,6 +17,8 @@ from onnxmap.errors import OnnxMapError
 from onnxmap.types import FieldType, message_type
 
 STANDARD_INPUT = "-"
+# How the names of files of weights end. They are opened as models of nothing else.
+WEIGHT_FILES = (".safetensors", ".safetensors.index.json", ".npz")
 Opened = TypeVar("Opened")
 
 # The field that messages of these types have, and its values; in the order in which they are tried.
@@ -210,7 +212,16 @@ def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnx
     """Open the model in `data`; in the file if that is None."""
     options = opening_options(arguments)
     with wrong_values():  # options that do not fit a URL
-        return onnxmap.load(file, **options) if data is None else onnxmap.loads(data, **options)
+        if data is not None:
+            return onnxmap.loads(data, **options)
+        if not file.endswith(tuple(WEIGHT_FILES)):
+            return onnxmap.load(file, **options)
+        if options.pop("external_root") is not None:
+            raise UsageError("--external-root is for models")
+        if file.endswith(".npz"):
+            del options["storage_options"]
+            return onnxmap.load_npz(file, **options)
+        return onnxmap.load_safetensors(file, **options)
 
 
 def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 from collections.abc import Collection, Iterable
 
+import onnxmap
 from onnxmap.cli.exit_status import UsageError
 
 _LONGEST = 200  # characters shown of a name, or compared
@@ -27,6 +28,21 @@ def names_meant(what: str, name: str, present: Collection[str]) -> list[str]:
         if meant := fnmatch.filter(present, glob):
             return meant
     raise unknown_name(what, name, nearest(name, present))
+
+
+def chosen_tensors(model: onnxmap.Model, names: Iterable[str]) -> list[str] | None:
+    """Return the initializers that the command line names, in the order of the file.
+
+    Returns None for all, if it names none.
+
+    Raises:
+        UsageError: a name means none.
+    """
+    if not names:
+        return None
+    present = dict.fromkeys(model.initializers)
+    wanted = {meant for name in names for meant in names_meant("tensor", name, present)}
+    return [name for name in present if name in wanted]
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:

@@ -6,8 +6,8 @@ import argparse
 import os
 
 from onnxmap.cli.arguments import flag, size, valued
-from onnxmap.cli.completion import nothing
-from onnxmap.cli.exit_status import DONE, UsageError
+from onnxmap.cli.completion import files, nothing
+from onnxmap.cli.exit_status import DONE, UsageError, wrong_values
 from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.saving import (
     STANDARD_OUTPUT,
@@ -26,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap save`."""
     parser.add_argument("file", metavar="IN", help="the model; - is standard input")
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
+    text = "take the weights from another model, or a file of weights, by name"
+    valued(parser, "--weights", "OTHER", text, files)
     group = parser.add_argument_group("where the weights go (default: where they are)")
     kinds = group.add_mutually_exclusive_group()
     text = "into the data file F in the folder of OUT"
@@ -65,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.external_data is not None:
         external = os.fsencode(arguments.external_data)  # bytes: the file may be called "view"
     with open_model(arguments.file, arguments) as model:
+        if arguments.weights is not None:
+            with wrong_values():
+                model.rebase(open_model(arguments.weights, arguments))
         report = save_to(
             model,
             arguments.out,

@@ -13,7 +13,7 @@ from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import DONE
 from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
-from onnxmap.cli.names import names_meant
+from onnxmap.cli.names import chosen_tensors
 from onnxmap.cli.text import natural, print_json_list, shape_in_words
 from onnxmap.cli.type_text import type_name
 
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap stats`."""
     with open_model(arguments.file, arguments) as model, progress_bar("reading") as bar:
-        found = model.stats(_chosen(model, arguments.names), progress=bar)
+        found = model.stats(chosen_tensors(model, arguments.names), progress=bar)
     rows: list[Row] = list(found.items())
     if arguments.sort:
         rows.sort(key=_SORT_KEYS[arguments.sort])
@@ -78,15 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(rows)
     return DONE
-
-
-def _chosen(model: onnxmap.Model, names: Iterable[str]) -> list[str] | None:
-    """The initializers that the command line names, in the order of the file; None for all."""
-    if not names:
-        return None
-    present = dict.fromkeys(model.initializers)
-    wanted = {meant for name in names for meant in names_meant("tensor", name, present)}
-    return [name for name in present if name in wanted]
 
 
 def _as_json(name: str | None, found: onnxmap.TensorStats) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-#include "model/load_safetensors.hpp"
+#include "model/load_weights.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -196,26 +196,31 @@ class Loading {
         const bool is_index = first != std::string::npos && head[first] == '{' &&
                               !safetensors::begins_file(as_bytes(head), file->size());
         if (is_index) {
-            if (options_.watch) options_.external.model = file;
             add_shards(read_index(*file));
         } else {
             const Checkpoint checkpoint = read_checkpoint(*file);
-            add(checkpoint, checkpoint.header.tensors, file, location);
+            add(checkpoint.header.tensors, checkpoint.data_begin, file, location);
+            writer_.add(checkpoint.header.metadata);
         }
-        const std::string bytes = writer_.model(location.substr(location.rfind('/') + 1));
-        auto model = std::make_shared<source::OwnedBytes>(bytes.size());
-        std::ranges::copy(bytes, model->writable().begin());
-        return load_source(std::move(model), options_, true);
+        return model(location);
+    }
+
+    [[nodiscard]] std::shared_ptr<const Document> load(const std::vector<Entry>& tensors,
+                                                       const SourcePtr& file,
+                                                       const std::string& location) {
+        for (const Entry& each : tensors) {
+            if (each.end > file->size()) fail_at("ext.offset", file->path(), ": it ends too soon");
+        }
+        add(tensors, 0, file, location);
+        return model(location);
     }
 
   private:
-    template <class Entries>
-    void add(const Checkpoint& checkpoint, const Entries& tensors, const SourcePtr& file,
+    void add(const std::vector<Entry>& tensors, std::uint64_t data_begin, const SourcePtr& file,
              const std::string& location) {
         about_file(*file, [&] {
-            for (const Entry& each : tensors) writer_.add(each, location, checkpoint.data_begin);
+            for (const Entry& each : tensors) writer_.add(each, location, data_begin);
         });
-        writer_.add(checkpoint.header.metadata);
         options_.external.opened.emplace(location, file);
     }
 
@@ -223,9 +228,19 @@ class Loading {
         const tensor::ExternalFiles files(options_.external);
         for (const auto& [location, names] : shards) {
             const SourcePtr file = files.open(location, names.front());
-            Checkpoint checkpoint = read_checkpoint(*file);
-            add(checkpoint, chosen(checkpoint.header.tensors, names, *file), file, location);
+            const Checkpoint checkpoint = read_checkpoint(*file);
+            add(chosen(checkpoint.header.tensors, names, *file), checkpoint.data_begin, file,
+                location);
+            writer_.add(checkpoint.header.metadata);
         }
+    }
+
+    // The document of all that was added. Its graph has the name of the file.
+    [[nodiscard]] std::shared_ptr<const Document> model(const std::string& location) {
+        const std::string bytes = writer_.model(location.substr(location.rfind('/') + 1));
+        auto source = std::make_shared<source::OwnedBytes>(bytes.size());
+        std::ranges::copy(bytes, source->writable().begin());
+        return load_source(std::move(source), options_, true);
     }
 
     // The tensors that the index names; a shard may have others.
@@ -257,6 +272,16 @@ class Loading {
     ModelWriter writer_;
 };
 
+// Opens a local file, and returns its location in its folder.
+std::pair<SourcePtr, std::string> open_file(const std::string& path, LoadOptions& options) {
+    os::File file = os::File::open(path);
+    options.external.model_folder = os::real_folder_of(path, file.identity());
+    std::string name = path.substr(path.rfind('/') + 1);
+    const std::string lasting = options.folder.empty() ? path : options.folder + "/" + name;
+    return {source::open_shared(std::move(file), options.external.mode, os::path_locator(lasting)),
+            std::move(name)};
+}
+
 }  // namespace
 
 std::shared_ptr<const Document> load_safetensors(SourcePtr file, const std::string& location,
@@ -265,14 +290,15 @@ std::shared_ptr<const Document> load_safetensors(SourcePtr file, const std::stri
 }
 
 std::shared_ptr<const Document> load_safetensors(const std::string& path, LoadOptions options) {
-    os::File file = os::File::open(path);
-    options.external.model_folder = os::real_folder_of(path, file.identity());
-    const std::string name = path.substr(path.rfind('/') + 1);
-    const std::string lasting = options.folder.empty() ? path : options.folder + "/" + name;
-    options.external.model_path = lasting;
-    auto source =
-        source::open_shared(std::move(file), options.external.mode, os::path_locator(lasting));
-    return load_safetensors(std::move(source), name, std::move(options));
+    auto [file, name] = open_file(path, options);
+    return Loading(std::move(options)).load(file, name);
+}
+
+std::shared_ptr<const Document> load_ranges(const std::string& path,
+                                            const std::vector<safetensors::Entry>& tensors,
+                                            LoadOptions options) {
+    auto [file, name] = open_file(path, options);
+    return Loading(std::move(options)).load(tensors, file, name);
 }
 
 }  // namespace onnxmap::model

@@ -1,0 +1,44 @@
+"""Convert between files of weights: .onnx, .safetensors and .npz, by their extensions."""
+
+from __future__ import annotations
+
+import argparse
+
+from onnxmap.cli import extract
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.completion import nothing
+from onnxmap.cli.exit_status import DONE
+from onnxmap.cli.model_file import WEIGHT_FILES, add_opening_options, open_model
+from onnxmap.cli.saving import add_writing_options, print_report, save_to
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap convert`."""
+    text = "a model, a file of weights, or the index of a sharded checkpoint"
+    parser.add_argument("file", metavar="IN", help=text)
+    parser.add_argument("out", metavar="OUT", help="the new file; for .npy, IN has one tensor")
+    text = "for a model: put its weights into the data file F in the folder of OUT"
+    valued(parser, "--external-data", "F", text, nothing)
+    flag(
+        parser, "--allow-over-2gib", "write a model of more than 2 GiB, which protobuf cannot read"
+    )
+    flag(parser, "--json", "print the report as a JSON object")
+    add_writing_options(parser)
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap convert`."""
+    if arguments.out.endswith((*WEIGHT_FILES, ".npy")):
+        arguments.names = []
+        return extract.run(arguments)
+    with open_model(arguments.file, arguments) as model:
+        report = save_to(
+            model,
+            arguments.out,
+            arguments,
+            external_data=arguments.external_data or False,
+            allow_over_2gib=arguments.allow_over_2gib,
+        )
+    print_report(report, arguments)
+    return DONE

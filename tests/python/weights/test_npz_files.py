@@ -1,0 +1,204 @@
+"""`load_npz`, and `extract_weights` into .npz and .npy, held against NumPy."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.oracles.tensor_encoder import ELEMENT_TYPES
+from support.oracles.tensors import assert_same_array
+from support.run_options import EXHAUSTIVE
+from support.tensors.examples import example_of
+
+import onnxmap
+
+# The types that NumPy itself has.
+NATIVE = [
+    name
+    for name, kind in ELEMENT_TYPES.items()
+    if not kind.is_text and getattr(np, "bool" if kind.numpy == "bool" else kind.numpy, None)
+]
+ARRAYS: dict[str, np.ndarray] = {
+    f"{kind}/{shape}": example_of(ELEMENT_TYPES[kind], shape, "raw").array
+    for kind in NATIVE
+    for shape in ((), (3,), (0, 2), (2, 3, 4), (1, 70))
+}
+ARRAYS["ä😀 name"] = np.arange(5.0)
+
+
+def members(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+def test_numpy_reads_the_archive(tmp_path: Path) -> None:
+    path = tmp_path / "w.npz"
+    report = onnxmap.from_arrays(ARRAYS).extract_weights(path)
+    assert report.files == [str(path)]
+    found = members(path)
+    assert list(found) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert_same_array(found[name], array)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None  # all checksums are right
+
+
+def test_arrays_are_aligned_views(tmp_path: Path) -> None:
+    path = tmp_path / "w.npz"
+    onnxmap.from_arrays(ARRAYS).extract_weights(path)
+    model = onnxmap.load_npz(path)
+    assert list(model.initializers) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        tensor = model.initializers[name]
+        assert_same_array(tensor.numpy(), array)
+        if array.size:
+            assert tensor.external is not None
+            assert tensor.external.offset % 64 == 0
+            assert tensor.is_view
+    model.save(tmp_path / "w.onnx", sync=False)
+    assert (tmp_path / "w.onnx").stat().st_size < path.stat().st_size
+    assert_same_array(
+        onnxmap.load(tmp_path / "w.onnx").arrays()["FLOAT/(3,)"], ARRAYS["FLOAT/(3,)"]
+    )
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_archives_of_numpy(save: Any, tmp_path: Path) -> None:
+    others = {
+        "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "big": np.arange(5, dtype=">f4"),
+        "text": np.array(["a", "bc"]),
+    }
+    save(tmp_path / "w.npz", **{"w": np.arange(9000.0), **others})
+    model = onnxmap.load_npz(tmp_path / "w.npz")
+    assert_same_array(model.initializers["w"].numpy(), np.arange(9000.0))
+    assert model.initializers["w"].is_external == (save is np.savez)
+    np.testing.assert_array_equal(model.initializers["fortran"].numpy(), others["fortran"])
+    np.testing.assert_array_equal(model.initializers["big"].numpy(), others["big"])
+    assert model.initializers["text"].numpy().tolist() == ["a", "bc"]
+
+
+def test_one_array(tmp_path: Path) -> None:
+    model = onnxmap.from_arrays({"a": np.arange(6.0).reshape(2, 3), "b": np.ones(1)})
+    model.extract_weights(tmp_path / "a.npy", "a")
+    assert_same_array(np.load(tmp_path / "a.npy"), np.arange(6.0).reshape(2, 3))
+    with pytest.raises(onnxmap.SaveError, match="holds one tensor, not 2"):
+        model.extract_weights(tmp_path / "b.npy")
+    with pytest.raises(ValueError, match=r"must end in .*, not '\.bin'"):
+        model.extract_weights(tmp_path / "b.bin")
+    with pytest.raises(KeyError):
+        model.extract_weights(tmp_path / "b.npy", "c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy"]
+
+
+def test_safetensors_by_extension(tmp_path: Path) -> None:
+    model = onnxmap.from_arrays({"a": np.ones(3)}, {"k": "v"})
+    model.extract_weights(tmp_path / "a.safetensors")
+    onnxmap.save_safetensors(model, tmp_path / "b.safetensors")
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def test_what_numpy_cannot_hold(tmp_path: Path) -> None:
+    arrays = {
+        "b": np.ones(2, ml_dtypes.bfloat16), "f": np.ones(2, ml_dtypes.float8_e5m2),
+        "i": np.ones(2, ml_dtypes.int4), "s": np.array(["x"], object),
+    }  # fmt: skip
+    for name in arrays:
+        with pytest.raises(onnxmap.SaveError) as caught:
+            onnxmap.from_arrays(arrays).extract_weights(tmp_path / "w.npz", [name])
+        assert caught.value.code == "save.not_carried"
+        assert f"{name!r}, of type" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    np.savez(tmp_path / "w.npz", b=arrays["b"])
+    with pytest.raises(TypeError, match="V2"):
+        onnxmap.load_npz(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize("count", [65_534, 65_535, 65_536])
+def test_many_members(count: int, tmp_path: Path) -> None:
+    """From 65 535 on, the directory has another form."""
+    array = np.zeros((), np.int8)
+    graph = onnxmap.from_arrays({"w": array}).proto.graph
+    one = graph.initializer[0].SerializeToString()
+    assert one.count(b"w") == 1
+    model = onnxmap.loads(many_tensors(count))
+    model.extract_weights(tmp_path / "w.npz")
+    with zipfile.ZipFile(tmp_path / "w.npz") as archive:
+        names = archive.namelist()
+        assert (len(names), names[0], names[-1]) == (count, "0.npy", f"{count - 1}.npy")
+        with archive.open(names[-1]) as member:
+            assert np.lib.format.read_array(member) == 7
+
+
+def many_tensors(count: int) -> bytes:
+    from onnx import GraphProto, ModelProto
+
+    graph = GraphProto(name="g")
+    for i in range(count):
+        graph.initializer.add(name=str(i), data_type=3, raw_data=b"\7")
+    return ModelProto(ir_version=8, graph=graph).SerializeToString()
+
+
+def archive_with(**changes: Any) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in changes.items():
+            archive.writestr(name.replace("_", "."), content)
+    return file.getvalue()
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+WRONG = {
+    "empty": (b"", "not a zip file"),
+    "no archive": (b"PK\3\4" + bytes(100), "not a zip file"),
+    "no array": (archive_with(a_npy=b"hello"), "magic"),
+    "longer": (archive_with(a_npy=npy(np.ones(3)) + b"x"), "another size"),
+    "shorter": (archive_with(a_npy=npy(np.ones(3))[:-1]), "another size"),
+    "objects": (archive_with(a_npy=npy(np.array([{}], object))), "pickled objects"),
+    "twice": (
+        archive_with(a_npy=npy(np.ones(3)), a=npy(np.ones(3))),
+        "two arrays have the same name",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_archives(name: str, tmp_path: Path) -> None:
+    data, text = WRONG[name]
+    (tmp_path / "w.npz").write_bytes(data)
+    with pytest.raises(onnxmap.ParseError, match=text) as caught:
+        onnxmap.load_npz(tmp_path / "w.npz")
+    assert caught.value.code == "model.npz"
+    assert "w.npz" in str(caught.value)
+
+
+def test_mutants(tmp_path: Path) -> None:
+    """Random bytes change. Each file is refused, or its arrays can be read or are refused."""
+    arrays = {"a": np.arange(20.0), "b": np.ones((2, 3), np.int8)}
+    onnxmap.from_arrays(arrays).extract_weights(tmp_path / "w.npz")
+    good = (tmp_path / "w.npz").read_bytes()
+    rng = random.Random(5)
+    opened = 0
+    for _ in range(20_000 if EXHAUSTIVE else 1_000):
+        data = bytearray(good)
+        for _ in range(rng.choice([1, 1, 3])):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        (tmp_path / "m.npz").write_bytes(data[: rng.choice([len(data), rng.randrange(len(data))])])
+        try:
+            model = onnxmap.load_npz(tmp_path / "m.npz", io="read")
+            model.arrays()
+            opened += 1
+        except (onnxmap.OnnxMapError, TypeError):
+            continue
+    assert opened > 20
