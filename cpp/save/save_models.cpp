@@ -172,8 +172,13 @@ class ModelSave {
         std::vector<OutputFile> files;
         std::uint64_t total = 0;
         for (SavePlan::DataFile& data : plan_.data_files()) {
-            files.push_back({names_.path_of(data.location), std::move(data.parts),
-                             OutputFile::Kind::data, data.location, data.replaces});
+            OutputFile& file = files.emplace_back(names_.path_of(data.location),
+                                                  std::move(data.parts), OutputFile::Kind::model);
+            // A file of weights alone is replaced at once, as a model is.
+            if (is_checkpoint() && models_.empty()) continue;
+            file.kind = OutputFile::Kind::data;
+            file.location = data.location;
+            file.may_replace = data.replaces;
         }
         for (std::size_t i = 0; i < models_.size(); ++i) {
             files.push_back({paths_[i], std::move(models_[i]), OutputFile::Kind::model});

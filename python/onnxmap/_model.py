@@ -65,6 +65,12 @@ class _Field(Generic[Got_co, Given_contra]):
         raise AttributeError(f".proto.ClearField({self._field!r}) removes the value")
 
 
+def _weight_files() -> Any:
+    from onnxmap._files import weight_files
+
+    return weight_files
+
+
 class Model:
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
@@ -512,9 +518,7 @@ class Model:
                 (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
             The other errors of `save`.
         """
-        from onnxmap._files import weight_files
-
-        return weight_files.extract_weights(self, path, names, progress)
+        return _weight_files().extract_weights(self, path, names, progress)
 
     def rebase(
         self,
@@ -542,9 +546,7 @@ class Model:
                 The model is as it was.
             ValueError: two names become the same.
         """
-        from onnxmap._files import weight_files
-
-        return weight_files.rebase(self, other, strict, keys)
+        return _weight_files().rebase(self, other, strict, keys)
 
     def unused_bytes(self) -> dict[str, int]:
         """Return, by the path of each external file, the bytes that no tensor of the model uses.

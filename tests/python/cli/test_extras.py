@@ -49,6 +49,7 @@ LINES = [
     "check m.onnx --values --strict --json", "verify m.onnx", "stats m.onnx", "stats m.onnx --json",
     "diff m.onnx m.onnx --json", "diff m.onnx m.onnx --cast", "save m.onnx a.onnx --inline",
     "save m.onnx b.onnx --external-data b.data --checksum", "save m.onnx c.onnx --view",
+    "convert m.onnx w.safetensors", "extract m.onnx w -o w.npz",
     "set m.onnx author=me -o e.onnx --json",
     "set m.onnx doc_string=text -o f.onnx", "rename-tensor m.onnx w v -o g.onnx",
     "cp m.onnx h.onnx", "mv h.onnx i.onnx", "bench m.onnx --rounds 1", "demo --keep k",

@@ -101,8 +101,8 @@ class TestFailures:
             (
                 ["zzz"],
                 (
-                    "the commands are show, ls, dump, check, verify, stats, diff, save, set, "
-                    "rename-tensor, cp, mv, "
+                    "the commands are show, ls, dump, check, verify, stats, diff, save, convert, "
+                    "extract, set, rename-tensor, cp, mv, "
                 ),
             ),
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),
