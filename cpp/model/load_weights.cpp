@@ -92,7 +92,10 @@ Shards read_index(const source::Source& file) {
         std::map<std::string, std::size_t, std::less<>> places;  // of files in `shards`
         bool has_map = false;
         reader.for_each_member([&](const std::string& key) {
-            if (key != "weight_map") return reader.skip_value();
+            if (key != "weight_map") {
+                reader.skip_value();
+                return;
+            }
             if (std::exchange(has_map, true)) reader.fail("the index has weight_map twice");
             reader.for_each_member([&](const std::string& tensor) {
                 const std::string location = reader.string();
@@ -259,6 +262,7 @@ class Loading {
         });
         if (found.size() == names.size()) return found;
         std::vector<std::string_view> present;
+        present.reserve(found.size());
         for (const Entry& each : found) present.push_back(each.name);
         std::ranges::sort(present);
         const auto missing = std::ranges::find_if(names, [&](const std::string& name) {
@@ -284,7 +288,7 @@ std::pair<SourcePtr, std::string> open_file(const std::string& path, LoadOptions
 
 }  // namespace
 
-std::shared_ptr<const Document> load_safetensors(SourcePtr file, const std::string& location,
+std::shared_ptr<const Document> load_safetensors(const SourcePtr& file, const std::string& location,
                                                  LoadOptions options) {
     return Loading(std::move(options)).load(file, location);
 }

@@ -20,7 +20,8 @@ namespace onnxmap::model {
 
 /// The same for a file that is open already: the one at `location` in the folder of `options`.
 [[nodiscard]] std::shared_ptr<const Document> load_safetensors(
-    std::shared_ptr<const source::Source> file, const std::string& location, LoadOptions options);
+    const std::shared_ptr<const source::Source>& file, const std::string& location,
+    LoadOptions options);
 
 /// Opens a local file of any kind: `tensors` are ranges of it. Throws FileError, and
 /// Error `ext.offset` if the file ends before one of them.

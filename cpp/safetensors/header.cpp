@@ -173,9 +173,11 @@ Header parse_header(std::string_view json, std::uint64_t data_nbytes) {
     });
     reader.end();
     std::vector<std::string_view> names;
+    names.reserve(header.tensors.size());
     for (const Entry& each : header.tensors) names.push_back(each.name);
     check_names(std::move(names), "two tensors");
     std::vector<std::string_view> keys;
+    keys.reserve(header.metadata.size());
     for (const auto& [key, value] : header.metadata) keys.push_back(key);
     check_names(std::move(keys), "two entries of __metadata__");
     check_data(header.tensors, data_nbytes);
