@@ -6,6 +6,7 @@ and that the works change.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,11 @@ GRAPH, METADATA = 7, 14  # fields of ModelProto
 NODE, INITIALIZER = 1, 5  # of GraphProto
 DIMS, DATA_TYPE, NAME, RAW_DATA, EXTERNAL_DATA = 1, 2, 8, 9, 13  # of TensorProto
 KEY, VALUE = 1, 2  # of StringStringEntryProto
+
+SAFETENSORS_NAME = {
+    "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
+    "I8": "int8", "U8": "uint8", "F64": "float64", "BOOL": "bool",
+}  # fmt: skip
 
 Block = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -75,6 +81,28 @@ def model(path: Path, full: bool) -> dict[str, str]:
         "metadata": witness.digest(sorted(found.metadata.items())),
         **witness.arrays(found.arrays, full),
     }
+
+
+def weights(path: Path, full: bool) -> dict[str, str]:
+    """Prove what a file of weights holds: safetensors, or an archive of NumPy."""
+    if path.suffix == ".npz":
+        with np.load(path) as archive:
+            return witness.arrays(dict(archive), full)
+    data = np.memmap(path, np.uint8, "r")
+    begin = 8 + int.from_bytes(data[:8].tobytes(), "little")
+    header = json.loads(data[8:begin].tobytes())
+    header.pop("__metadata__", None)
+    found = {}
+    for name, entry in header.items():
+        first, end = entry["data_offsets"]
+        stored = data[begin + first : begin + end]
+        found[name] = stored.view(SAFETENSORS_NAME[entry["dtype"]]).reshape(entry["shape"])
+    return witness.arrays(found, full)
+
+
+def arrays(path: Path, full: bool) -> dict[str, str]:
+    """Prove what the tensors of a model are, wherever their values are."""
+    return witness.arrays(_read(path).arrays, full)
 
 
 def file(path: Path, _full: bool = True) -> dict[str, str]:

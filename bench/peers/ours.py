@@ -22,6 +22,7 @@ from bench.tasks import (
     NEW_OPERATOR,
     NEW_VALUE,
     Task,
+    data_file,
     edited_nodes,
     model_file,
     other_file,
@@ -311,6 +312,39 @@ def to_inline_unsynced(folder: Path) -> Task:
 def to_folder(folder: Path) -> Task:
     """The model and its data file, saved into another folder without waiting for the disk."""
     return _save(folder, sync=False)
+
+
+def to_safetensors(folder: Path) -> Task:
+    """The weights of the model as a safetensors file, without waiting for the disk."""
+    return writing(
+        folder,
+        lambda path: onnxmap.save_safetensors(
+            onnxmap.load(model_file(folder)), path.with_suffix(".safetensors"), sync=False
+        ),
+        lambda path, full: written.weights(path.with_suffix(".safetensors"), full),
+    )
+
+
+def to_npz(folder: Path) -> Task:
+    """The same as an archive of NumPy."""
+    return writing(
+        folder,
+        lambda path: onnxmap.load(model_file(folder)).extract_weights(
+            path.with_suffix(".npz"), sync=False
+        ),
+        lambda path, full: written.weights(path.with_suffix(".npz"), full),
+    )
+
+
+def from_safetensors(folder: Path) -> Task:
+    """The weights in a safetensors file as a model in one file."""
+    return writing(
+        folder,
+        lambda path: onnxmap.load_safetensors(data_file(folder)).save(
+            path, external_data=False, sync=False
+        ),
+        written.arrays,
+    )
 
 
 def _save(folder: Path, **options: Any) -> Task:

@@ -500,6 +500,8 @@ class Model:
         self,
         path: Path,
         names: Sequence[str] | str | None = None,
+        *,
+        sync: bool = True,
         progress: ProgressArgument = False,
     ) -> SaveReport:
         """Write initializers of the main graph to a file of weights, from file to file.
@@ -509,6 +511,7 @@ class Model:
                 `onnxmap.save_safetensors`), `.npz` (an uncompressed archive that `numpy.load`
                 reads), or `.npy` (one array). A file of that name is replaced.
             names: as for `views`.
+            sync: as for `save`.
             progress: as for `save`.
 
         Raises:
@@ -518,7 +521,7 @@ class Model:
                 (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
             The other errors of `save`.
         """
-        return _weight_files().extract_weights(self, path, names, progress)
+        return _weight_files().extract_weights(self, path, names, sync, progress)
 
     def rebase(
         self,

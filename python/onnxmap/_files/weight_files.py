@@ -259,13 +259,14 @@ def extract_weights(
     model: Any,
     path: Path,
     names: Sequence[str] | str | None,
-    progress: ProgressArgument = False,
+    sync: bool,
+    progress: ProgressArgument,
 ) -> SaveReport:
     """See `Model.extract_weights`."""
     extension = pathlib.Path(os.fsdecode(path)).suffix
     if extension not in (".safetensors", ".npz", ".npy"):
         raise ValueError(f"the path must end in .safetensors, .npz or .npy, not {extension!r}")
-    options = CheckpointOptions(for_numpy=extension != ".safetensors", progress=progress)
+    options = CheckpointOptions(for_numpy=extension != ".safetensors", sync=sync, progress=progress)
     return _write(model, path, names, options)
 
 

@@ -30,6 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
     with open_model(arguments.file, arguments) as model:
         names = chosen_tensors(model, arguments.names)
         with wrong_values(), progress_bar() as bar:
-            report = model.extract_weights(arguments.out, names, bar)
+            report = model.extract_weights(arguments.out, names, progress=bar)
     print_report(report, arguments)
     return DONE
