@@ -51,7 +51,8 @@ lint: ## the quick part of `make check`; changes nothing
 	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
 	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
 
-# clang-tidy looks at the core alone: a binding takes ten times as long as a file of the core.
+# clang-tidy looks at the core alone: a binding takes ten times as long as a file of the core. The compiler
+# only preprocesses, to know what each file includes.
 check: lint ## formatting, lint and types; changes nothing but build/tidy
 	$(IN_BIN) basedpyright
 	$(IN_BIN) cmake --preset tidy --log-level=WARNING && $(IN_BIN) cmake --build --preset tidy
