@@ -31,7 +31,7 @@ def test_nothing_but_numpy_is_imported() -> None:
     report(others=[name for name in others if not name.startswith("_onnxmap")],
            new=sorted(ours), preloaded=sorted(numpys))
     """
-    facts = facts_from(code)
+    facts = facts_from(code, fresh=True)
     assert facts["others"] == []
     assert not set(HEAVY) & (set(facts["new"]) - set(facts["preloaded"]))
 
@@ -51,7 +51,7 @@ def test_ml_dtypes_comes_with_the_first_tensor_that_needs_it() -> None:
     array = load(16).initializers["w"].numpy()
     report(before=before, listed=listed, after="ml_dtypes" in sys.modules, dtype=str(array.dtype))
     """
-    assert facts_from(code) == {
+    assert facts_from(code, fresh=True) == {
         "before": False,
         "listed": False,
         "after": True,
@@ -71,7 +71,7 @@ def test_importing_twice_and_reloading_is_harmless() -> None:
     except onnxmap.ParseError as error:
         report(code=error.code)
     """
-    assert facts_from(code) == {"code": "model.empty"}
+    assert facts_from(code, fresh=True) == {"code": "model.empty"}
 
 
 def test_the_module_runs_as_a_program() -> None:

@@ -68,7 +68,7 @@ def write_holes(folder: Path, tensors: int, nbytes: int) -> Path:
 @pytest.mark.parametrize("group", [256 * MIB], indirect=True)
 def test_a_model_of_four_times_the_memory(group: Path, how: str, tmp_path: Path) -> None:
     path = write_holes(tmp_path, 64, 16 * MIB)
-    facts = facts_from(STREAM, str(path), str(group), how)
+    facts = facts_from(STREAM, str(path), str(group), how, fresh=True)
     assert facts["seen"] == [[i, i] for i in range(1, 65)]
     assert int((group / "memory.max_usage_in_bytes").read_text()) <= 256 * MIB
 
@@ -76,7 +76,7 @@ def test_a_model_of_four_times_the_memory(group: Path, how: str, tmp_path: Path)
 @pytest.mark.parametrize("group", [256 * MIB], indirect=True)
 def test_the_limit_ends_a_process_that_exceeds_it(group: Path, tmp_path: Path) -> None:
     path = write_holes(tmp_path, 64, 16 * MIB)
-    assert run_python(STREAM, str(path), str(group), "arrays").returncode != 0
+    assert run_python(STREAM, str(path), str(group), "arrays", fresh=True).returncode != 0
 
 
 @pytest.mark.skipif(not LONG, reason="long: ONNXMAP_TEST_LONG=1")
@@ -84,5 +84,5 @@ def test_the_limit_ends_a_process_that_exceeds_it(group: Path, tmp_path: Path) -
 @pytest.mark.parametrize("group", [2048 * MIB], indirect=True)
 def test_a_model_of_12_gb_in_2_gb(group: Path, how: str, tmp_path: Path) -> None:
     path = write_holes(tmp_path, 96, 128 * MIB)
-    facts = facts_from(STREAM, str(path), str(group), how, timeout=600)
+    facts = facts_from(STREAM, str(path), str(group), how, timeout=600, fresh=True)
     assert facts["seen"] == [[i, i] for i in range(1, 97)]

@@ -171,6 +171,7 @@ def test_nothing_is_installed_before_it_is_needed(tmp_path: Path) -> None:
         report(before=before, imported=imported, after=bus_errors.handler_address(), read=read)
         """,
         str(tmp_path),
+        fresh=True,
     )
     assert facts["before"] == facts["imported"] != facts["after"]
     assert facts["read"] == "changed"

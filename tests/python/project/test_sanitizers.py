@@ -16,7 +16,8 @@ import onnxmap._core
 
 @pytest.mark.skipif(not SANITIZED, reason="only in a sanitizer build (ONNXMAP_SANITIZE)")
 def test_the_planted_overrun_is_reported() -> None:
-    result = run_python("import onnxmap._core\nonnxmap._core._planted_overrun()\nprint('survived')")
+    code = "import onnxmap._core\nonnxmap._core._planted_overrun()\nprint('survived')"
+    result = run_python(code, fresh=True)
     assert result.returncode != 0
     assert "AddressSanitizer" in result.stderr
     assert "overflow" in result.stderr

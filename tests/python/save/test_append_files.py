@@ -257,7 +257,7 @@ for number in range(20):
 def test_processes_that_append_at_the_same_time(path: Path) -> None:
     names = ["a", "b", "c"]
     with ThreadPoolExecutor() as pool:
-        ran = pool.map(lambda name: run_python(APPENDING, str(path), name), names)
+        ran = pool.map(lambda name: run_python(APPENDING, str(path), name, fresh=True), names)
     assert [each.stderr for each in ran] == ["", "", ""]
     proto = onnx.ModelProto.FromString(path.read_bytes())
     keys = [entry.key for entry in proto.metadata_props]
@@ -338,6 +338,7 @@ def test_a_failed_write_is_undone(path: Path) -> None:
     report(**facts, doc=onnxmap.load(path).doc_string, arrays=len(model.arrays()))
     """,
         str(path),
+        fresh=True,
     )
     assert (facts["errno"], facts["filename"]) == (errno.EFBIG, str(path))
     assert facts["doc"] == "y"

@@ -157,7 +157,7 @@ def test_a_limit_on_the_size_of_files(options: str, limit: int, tmp_path: Path) 
     except OSError as error:
         report(errno=error.errno, filename=error.filename)
     """,
-        str(large), str(folder / "saved.onnx"), str(limit), repr(FULL[options]),
+        str(large), str(folder / "saved.onnx"), str(limit), repr(FULL[options]), fresh=True,
     )  # fmt: skip
     if limit >= 17_000 and options == "shards":
         assert facts["errno"] == 0
