@@ -142,7 +142,7 @@ def test_a_tensor_that_is_read_is_the_one_of_its_name() -> None:
     sys.setswitchinterval(1e-6)
     thread.start()
     try:
-        for _ in range(50 if SANITIZED else 1_000):
+        for _ in range(15 if SANITIZED else 1_000):
             with suppress(onnxmap.EditError, KeyError):
                 for arrays in (model.arrays(), model.arrays(["w3"]), model.views(["w3"])):
                     assert np.all(arrays["w3"] == 3)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from support.oracles.made_messages import assert_same, form, ours
 from support.oracles.tensor_encoder import ELEMENT_TYPES
-from support.run_options import EXHAUSTIVE, LONG
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
-EXAMPLES = 5_000 if LONG else 500 if EXHAUSTIVE else 100
+EXAMPLES = 5_000 if LONG else 500 if EXHAUSTIVE else 15 if SANITIZED else 100
 
 
 def values_of(name: str) -> st.SearchStrategy[list[Any]]:

@@ -19,7 +19,7 @@ MEMORY = (
     "wire",
 )  # fmt: skip
 # Of one test; in the folders of hostile files each case is a trick of its own, and all are run.
-MOST_CASES = 3 if MEMORY_ONLY else 50
+MOST_CASES = 2 if MEMORY_ONLY else 50
 _HOSTILE = ("wire", "changes")
 
 
