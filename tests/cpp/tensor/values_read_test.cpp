@@ -70,7 +70,8 @@ Bytes expected_float32(const onnx::DataTypeInfo& type, const Bytes& elements) {
 
 }  // namespace
 
-TEST_CASE("values: every part of a small tensor can be read, from memory and from a file") {
+TEST_CASE("values: every part of a small tensor can be read, from memory and from a file" *
+          doctest::skip(kThreadSanitized)) {
     constexpr std::size_t kCount = 19;
     const TemporaryFolder folder;
     for (const onnx::DataTypeInfo& type : onnx::data_types()) {
