@@ -224,3 +224,21 @@ def test_the_page_cache_holds_nothing_of_it(server: Server) -> None:
     model.prefetch()
     model.arrays()
     assert (model.residency().resident, model.residency().total) == (0, 400_000)
+
+
+def test_safetensors_and_shards(server: Server) -> None:
+    arrays = {f"w{i}": floats(30_000) + i for i in range(4)}
+    model = onnxmap.from_arrays(arrays, {"format": "pt"})
+    onnxmap.save_safetensors(model, server.folder / "w.safetensors")
+    onnxmap.save_safetensors(
+        model, server.folder / "s.safetensors", max_shard_size_bytes=200_000, metadata=False
+    )
+    for name in ("w.safetensors", "s.safetensors.index.json"):
+        server.forget()
+        found = onnxmap.load_safetensors(f"{server.url}/{name}")
+        assert server.sent < 70_000  # the headers
+        assert set(found.initializers) == set(arrays)
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(found.initializers[key].numpy(), array)
+    with pytest.raises(FileNotFoundError):
+        onnxmap.load_safetensors(f"{server.url}/none.safetensors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import random
 import zipfile
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from support.oracles.tensor_encoder import ELEMENT_TYPES
 from support.oracles.tensors import assert_same_array
+from support.processes.subprocesses import facts_from
 from support.run_options import EXHAUSTIVE
 from support.tensors.examples import example_of
 
@@ -202,3 +204,44 @@ def test_mutants(tmp_path: Path) -> None:
         except (onnxmap.OnnxMapError, TypeError):
             continue
     assert opened > 20
+
+
+@pytest.mark.parametrize("name", ["w.npz", "w.npy", "w.safetensors"])
+def test_an_interruption_leaves_the_old_file(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    onnxmap.from_arrays({"w": np.ones(3)}).extract_weights(path)
+    old = path.read_bytes()
+
+    def interrupt(done: int, _total: int) -> None:
+        if done > 0:
+            raise KeyboardInterrupt
+
+    model = onnxmap.from_arrays({"w": np.zeros(3 << 20)})
+    with pytest.raises(KeyboardInterrupt):
+        model.extract_weights(path, progress=interrupt)
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "w.npz"
+    onnxmap.from_arrays({"w": np.ones(3)}).extract_weights(path)
+    facts = facts_from(
+        """
+    import resource, signal
+    import numpy as np, onnxmap
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    model = onnxmap.from_arrays({"w": np.zeros(1 << 20)})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    for name in sys.argv[1:]:
+        try:
+            model.extract_weights(name)
+        except OSError as error:
+            report(**{name: error.errno})
+    """,
+        str(path), str(tmp_path / "w.safetensors"),
+        fresh=True,
+    )  # fmt: skip
+    assert facts == {str(tmp_path / "w.safetensors"): errno.EFBIG}
+    assert members(path)["w"].tolist() == [1, 1, 1]
+    assert list(tmp_path.iterdir()) == [path]
