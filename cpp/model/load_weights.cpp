@@ -105,6 +105,13 @@ Shards read_index(const source::Source& file) {
             });
         });
         reader.end();
+        std::vector<std::string_view> names;
+        for (const auto& [location, tensors] : shards)
+            names.insert(names.end(), tensors.begin(), tensors.end());
+        std::ranges::sort(names);
+        if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+            reader.fail("the index names the tensor " + quoted(*twice) + " twice");
+        }
         if (!has_map) reader.fail("the file is no index of shards: it has no weight_map");
         return shards;
     });
@@ -137,20 +144,22 @@ class ModelWriter {
                       std::to_string(nbytes));
             put(message, field<"TensorProto.data_location">, kExternal);
         }
-        put(initializers_, field<"GraphProto.initializer">, message);
+        add(message);
+    }
+    void add(const std::string& tensor) {
+        put(initializers_, field<"GraphProto.initializer">, tensor);
     }
 
     void add(const safetensors::Metadata& metadata) {
         for (const auto& [key, value] : metadata) metadata_.emplace(key, value);
     }
 
-    // `name`: of the graph.
-    [[nodiscard]] std::string model(std::string_view name) const {
+    [[nodiscard]] std::string model() const {
         std::string opset;
         put(opset, field<"OperatorSetIdProto.version">,
             static_cast<std::uint64_t>(onnx::operator_domains()[0].newest));
         std::string graph_name;
-        put(graph_name, field<"GraphProto.name">, name);
+        put(graph_name, field<"GraphProto.name">, "arrays");  // as that of from_arrays
         std::string out;
         put(out, field<"ModelProto.ir_version">, onnx::kNewestIrVersion);
         wire::write_head(out, field<"ModelProto.graph">.number,
@@ -205,17 +214,24 @@ class Loading {
             add(checkpoint.header.tensors, checkpoint.data_begin, file, location);
             writer_.add(checkpoint.header.metadata);
         }
-        return model(location);
+        return model();
     }
 
-    [[nodiscard]] std::shared_ptr<const Document> load(const std::vector<Entry>& tensors,
+    [[nodiscard]] std::shared_ptr<const Document> load(const std::vector<FileTensor>& tensors,
                                                        const SourcePtr& file,
                                                        const std::string& location) {
-        for (const Entry& each : tensors) {
-            if (each.end > file->size()) fail_at("ext.offset", file->path(), ": it ends too soon");
+        for (const FileTensor& each : tensors) {
+            if (const auto* const message = std::get_if<std::string>(&each)) {
+                writer_.add(*message);
+                continue;
+            }
+            const Entry& entry = std::get<Entry>(each);
+            if (entry.end > file->size())
+                fail_at("file.changed", file->path(), " has become shorter");
+            writer_.add(entry, location, 0);
         }
-        add(tensors, 0, file, location);
-        return model(location);
+        options_.external.opened.emplace(location, file);
+        return model();
     }
 
   private:
@@ -238,9 +254,9 @@ class Loading {
         }
     }
 
-    // The document of all that was added. Its graph has the name of the file.
-    [[nodiscard]] std::shared_ptr<const Document> model(const std::string& location) {
-        const std::string bytes = writer_.model(location.substr(location.rfind('/') + 1));
+    // The document of all that was added.
+    [[nodiscard]] std::shared_ptr<const Document> model() {
+        const std::string bytes = writer_.model();
         auto source = std::make_shared<source::OwnedBytes>(bytes.size());
         std::ranges::copy(bytes, source->writable().begin());
         return load_source(std::move(source), options_, true);
@@ -251,11 +267,6 @@ class Loading {
                                                    std::vector<std::string> names,
                                                    const source::Source& file) {
         std::ranges::sort(names);
-        const auto twice = std::ranges::adjacent_find(names);
-        if (twice != names.end()) {
-            fail_at("model.safetensors", file.path(),
-                    ": the index names the tensor " + quoted(*twice) + " twice");
-        }
         std::vector<Entry> found;
         std::ranges::copy_if(tensors, std::back_inserter(found), [&](const Entry& each) {
             return std::ranges::binary_search(names, each.name);
@@ -298,10 +309,25 @@ std::shared_ptr<const Document> load_safetensors(const std::string& path, LoadOp
     return Loading(std::move(options)).load(file, name);
 }
 
+safetensors::Metadata safetensors_metadata(const source::Source& file) {
+    try {
+        return read_checkpoint(file).header.metadata;
+    } catch (const Error& error) {
+        if (error.code == "file.changed") throw;
+        return {};
+    }
+}
+
 std::shared_ptr<const Document> load_ranges(const std::string& path,
-                                            const std::vector<safetensors::Entry>& tensors,
-                                            LoadOptions options) {
+                                            const std::vector<FileTensor>& tensors,
+                                            const FileState& state, LoadOptions options) {
     auto [file, name] = open_file(path, options);
+    const os::FileIdentity now = file->identity().value();
+    const FileState found = {now.device, now.inode, now.size,
+                             static_cast<std::uint64_t>(now.modified_ns)};
+    if (found != state) {
+        fail_at("file.changed", path, " was replaced or written to while it was read");
+    }
     return Loading(std::move(options)).load(tensors, file, name);
 }
 

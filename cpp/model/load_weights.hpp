@@ -2,8 +2,11 @@
 // these files.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "model/document.hpp"
@@ -23,9 +26,20 @@ namespace onnxmap::model {
     const std::shared_ptr<const source::Source>& file, const std::string& location,
     LoadOptions options);
 
-/// Opens a local file of any kind: `tensors` are ranges of it. Throws FileError, and
-/// Error `ext.offset` if the file ends before one of them.
-[[nodiscard]] std::shared_ptr<const Document> load_ranges(
-    const std::string& path, const std::vector<safetensors::Entry>& tensors, LoadOptions options);
+/// The metadata of a safetensors file; nothing if it is none. Throws Error `file.changed`, and
+/// FileError.
+[[nodiscard]] safetensors::Metadata safetensors_metadata(const source::Source& file);
+
+/// A range of a file, or a whole TensorProto.
+using FileTensor = std::variant<safetensors::Entry, std::string>;
+/// Device, inode, size and time of modification in nanoseconds.
+using FileState = std::array<std::uint64_t, 4>;
+
+/// Opens a local file of any kind: `tensors` are its initializers. Throws FileError, and Error
+/// `file.changed` if the file is not in that state, or ends before one of the ranges.
+[[nodiscard]] std::shared_ptr<const Document> load_ranges(const std::string& path,
+                                                          const std::vector<FileTensor>& tensors,
+                                                          const FileState& state,
+                                                          LoadOptions options);
 
 }  // namespace onnxmap::model

@@ -158,8 +158,7 @@ std::string why_not(const onnx::DataTypeInfo& type, const std::string& name) {
 // Lays out the arrays of a group: one .npy file, or the members of an archive.
 void SavePlan::add_arrays(std::size_t group) {
     const std::string& location = groups_[group].location;
-    const std::vector<Moved*> moved = moved_to(group);
-    check_carried(moved, "a file of NumPy", [](const Moved& each) {
+    const std::vector<Moved*> moved = carried_in(group, "a file of NumPy", [](const Moved& each) {
         return why_not(tensor::element_type(tensor::read_header(each.tensor)), each.name);
     });
     const bool is_archive = location.ends_with(kNpz);
@@ -207,9 +206,9 @@ void SavePlan::add_arrays(std::size_t group) {
         file.parts.copy(headers[i]);
         const tensor::Payload& values = moved[i]->values;
         file.parts.range(values.source, values.offset, values.nbytes);
-        file.used += values.nbytes;
     }
     if (is_archive) file.parts.copy(directory(members, file.parts.nbytes()));
+    file.used = file.parts.nbytes();
 }
 
 }  // namespace onnxmap::save

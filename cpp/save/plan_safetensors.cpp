@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
+#include "model/load_weights.hpp"
 #include "safetensors/header.hpp"
 #include "safetensors/json_reader.hpp"
 #include "save/save_plan.hpp"
@@ -59,6 +60,7 @@ bool SavePlan::copy_safetensors(Model& model, const std::string& location,
     LayoutOptions layout;
     layout.container = LayoutOptions::Container::safetensors;
     const std::size_t file = group(location, layout, model.planned.replaces_copies);
+    groups_[file].metadata = model::safetensors_metadata(*tensors.front()->values.source);
     for (const Placed* each : tensors) {
         model.moved.push_back({each->tensor, each->values, file, each->name});
     }
@@ -75,16 +77,32 @@ std::vector<SavePlan::Moved*> SavePlan::moved_to(std::size_t group) {
     return found;
 }
 
-// Refuses tensors that a file of weights cannot hold, and two of one name.
-void SavePlan::check_carried(const std::vector<Moved*>& moved, const char* container,
-                             const std::function<std::string(const Moved&)>& why_not) {
-    std::set<std::string_view> names;
-    for (const Moved* each : moved) {
+bool SavePlan::is_same(const Moved& a, const Moved& b) {
+    const tensor::Header one = tensor::read_header(a.tensor);
+    const tensor::Header other = tensor::read_header(b.tensor);
+    return one.data_type == other.data_type && std::ranges::equal(one.dims(), other.dims()) &&
+           a.values.source == b.values.source && a.values.offset == b.values.offset &&
+           a.values.nbytes == b.values.nbytes;
+}
+
+// Refuses tensors that a file of weights cannot hold, and two of one name. Tensors of several
+// models that are the same are one: only the first is returned.
+std::vector<SavePlan::Moved*> SavePlan::carried_in(
+    std::size_t group, const char* container,
+    const std::function<std::string(const Moved&)>& why_not) {
+    std::map<std::string_view, const Moved*> first;
+    std::vector<Moved*> found;
+    for (Moved* each : moved_to(group)) {
         std::string reason = why_not(*each);
-        if (!names.insert(each->name).second) reason = "which is the name of two tensors";
+        const auto [known, is_new] = first.try_emplace(each->name, each);
+        if (is_new) {
+            found.push_back(each);
+        } else if (!is_same(*known->second, *each)) {
+            reason = "which is the name of two tensors";
+        }
         if (!reason.empty()) not_carried_.push_back(quoted(each->name) + ", " + reason);
     }
-    if (not_carried_.empty()) return;
+    if (not_carried_.empty()) return found;
     std::string text = std::string(container) + " cannot hold ";
     const std::size_t named = std::min(not_carried_.size(), kMostNamed);
     for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : "; ") + not_carried_[i];
@@ -99,11 +117,12 @@ void SavePlan::add_safetensors(std::size_t group) {
     const std::string& location = groups_[group].location;
     const std::size_t count = groups_[group].layout.take_files().size();
     std::vector<std::vector<Moved*>> files(std::max<std::size_t>(count, 1));
-    const std::vector<Moved*> moved = moved_to(group);
-    check_carried(moved, "a safetensors file",
-                  [](const Moved& each) { return why_not(each.tensor, each.name); });
+    const std::vector<Moved*> moved =
+        carried_in(group, "a safetensors file",
+                   [](const Moved& each) { return why_not(each.tensor, each.name); });
     for (Moved* each : moved) files.at(each->place.value().file).push_back(each);
-    const safetensors::Metadata metadata = checkpoint_metadata();
+    const safetensors::Metadata metadata =
+        options_.metadata ? checkpoint_metadata() : groups_[group].metadata;
     const std::uint64_t alignment =
         std::max(options_.layout.alignment.value_or(1), safetensors::kLengthBytes);
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -126,12 +145,15 @@ void SavePlan::add_safetensors(std::size_t group) {
             each->place->offset = file.parts.nbytes();
             file.parts.range(each->values.source, each->values.offset, each->values.nbytes);
         }
+        file.used = file.parts.nbytes();  // the header is no waste
     }
+    std::map<std::string_view, const Moved*> places;
+    for (const Moved* each : moved) places.emplace(each->name, each);
+    for (Moved* each : moved_to(group)) each->place = places.at(each->name)->place;
 }
 
 safetensors::Metadata SavePlan::checkpoint_metadata() const {
     safetensors::Metadata metadata;
-    if (!options_.metadata) return metadata;
     std::set<std::string> keys;
     const model::Document& document = *models_.front().planned.document;
     const onnx::Message root = document.root();
@@ -154,8 +176,8 @@ safetensors::Metadata SavePlan::checkpoint_metadata() const {
 FileContent SavePlan::index() const {
     std::uint64_t total = 0;
     std::map<std::string_view, std::string_view> files;
-    for (const DataFile& each : files_) total += each.used;
     for (const Moved& each : models_.front().moved) {
+        total += each.values.nbytes;
         files[each.name] = files_.at(each.place.value().file).location;
     }
     std::string text = "{\n  \"metadata\": {\n    \"total_size\": " + std::to_string(total) +

@@ -27,8 +27,9 @@ class SavePlan::TensorPlan {
         const bool is_kept = options_.external == keep || options_.external == view;
         find_copy();
         if (options_.external == refer && refer_to_none()) return;
-        values_ =
-            find_values(!is_external() || (copy_ == nullptr && planned_.is_same_folder && is_kept));
+        const bool is_copied = is_external() && !(planned_.is_same_folder && is_kept);
+        const bool stays = options_.external != checkpoint && copy_ == nullptr && !is_copied;
+        values_ = find_values(stays);
         if (options_.external == checkpoint && values_->type().bits == 0) refuse_in_checkpoint();
         if (!values_ || values_->type().bits == 0) return;
         nbytes_ = tensor::packed_nbytes(values_->count(), values_->type().bits);

@@ -1,12 +1,14 @@
 #include "save/save_models.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
+#include "safetensors/header.hpp"
 #include "save/data_names.hpp"
 #include "save/destination.hpp"
 #include "save/external_use.hpp"
@@ -21,10 +23,23 @@ namespace {
 
 using External = PlanOptions::External;
 
+// The bytes of a safetensors file that are its header.
+std::uint64_t header_nbytes(const source::Source& file) {
+    std::array<std::uint8_t, safetensors::kLengthBytes + 1> head{};
+    if (file.size() < head.size()) return 0;
+    file.read(0, head);
+    if (!safetensors::begins_file(head, file.size())) return 0;
+    return safetensors::kLengthBytes + safetensors::json_nbytes(head, file.size());
+}
+
 UnusedBytes unused_of(const LoadedFiles& files) {
     UnusedBytes unused;
     for (const auto& [path, file] : files) {
-        unused.emplace_back(plain_path(path), file.source->size() - file.used.nbytes());
+        if (path.ends_with(kNpz)) continue;  // its members have heads
+        std::uint64_t used = file.used.nbytes();
+        if (path.ends_with(kSafetensors)) used += header_nbytes(*file.source);
+        unused.emplace_back(plain_path(path),
+                            file.source->size() - std::min(used, file.source->size()));
     }
     return unused;
 }
@@ -50,7 +65,7 @@ class ModelSave {
         finish();
         const LoadedFiles staying = names_.staying(with_unused_bytes(files_), data_);
         SaveReport report = write(unused_sides);
-        report.unused = unused_of(staying);
+        if (!is_checkpoint()) report.unused = unused_of(staying);
         for (std::size_t i = 0; i < data_.size(); ++i) {
             report.files.push_back(plain_path(names_.path_of(data_[i])));
             report.unused.emplace_back(report.files.back(), unused_[i]);
@@ -65,7 +80,7 @@ class ModelSave {
         return request_.plan.external == External::checkpoint;
     }
 
-    // Where the models are written, or the index of a checkpoint. Opens their folder.
+    // Where the models are written, or the weights of a checkpoint. Opens their folder.
     [[nodiscard]] NameChecks find_names() {
         const std::string& first = request_.models.front().path;
         // The save itself would name a data file.
@@ -87,7 +102,9 @@ class ModelSave {
                 throw std::invalid_argument(
                     "the models must be in one folder, since they share a data file");
             }
-            models.push_back(paths_.back().substr(folder_part(paths_.back()).size()));
+            if (!is_checkpoint()) {
+                models.push_back(paths_.back().substr(folder_part(paths_.back()).size()));
+            }
             if (!request_.is_message) documents.push_back(model.document);
         }
         const std::string folder = parent_of(paths_.front());
@@ -104,7 +121,7 @@ class ModelSave {
         for (std::size_t i = 0; i < paths_.size(); ++i) {
             const SavedModel& model = request_.models[i];
             const model::Document& document = *model.document;
-            const std::string& name = names_.models()[i];
+            const std::string name = is_checkpoint() ? std::string() : names_.models()[i];
             PlannedModel planned{model.document};
             planned.needed = model.needed;
             planned.is_same_folder =
@@ -160,8 +177,12 @@ class ModelSave {
             }
         }
         if (is_checkpoint()) {
-            if (data_.size() > 1) models_.push_back(plan_.index());
-            paths_.resize(models_.size());
+            if (data_.size() == 1) {
+                paths_.clear();
+                return;
+            }
+            models_.push_back(plan_.index());
+            paths_.front() += ".index.json";
             return;
         }
         models_ = plan_.models(checksums);

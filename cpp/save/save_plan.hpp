@@ -179,6 +179,7 @@ class SavePlan {
         DataLayout layout;
         bool replaces;
         std::size_t first_file = 0;
+        safetensors::Metadata metadata = {};  // of a safetensors file that is copied
     };
 
     [[nodiscard]] std::uint64_t nbytes_of_files() const;
@@ -191,8 +192,10 @@ class SavePlan {
     void add_safetensors(std::size_t group);
     void add_arrays(std::size_t group);
     [[nodiscard]] std::vector<Moved*> moved_to(std::size_t group);
-    void check_carried(const std::vector<Moved*>& moved, const char* container,
-                       const std::function<std::string(const Moved&)>& why_not);
+    [[nodiscard]] static bool is_same(const Moved& a, const Moved& b);
+    [[nodiscard]] std::vector<Moved*> carried_in(
+        std::size_t group, const char* container,
+        const std::function<std::string(const Moved&)>& why_not);
     [[nodiscard]] safetensors::Metadata checkpoint_metadata() const;
     void find_ep_context_files(Model& model) const;
     void copy_data_files(Model& model);

@@ -501,6 +501,8 @@ class Model:
         path: Path,
         names: Sequence[str] | str | None = None,
         *,
+        overwrite: bool = True,
+        replace_read_only: bool = False,
         sync: bool = True,
         progress: ProgressArgument = False,
     ) -> SaveReport:
@@ -509,8 +511,10 @@ class Model:
         Args:
             path: the path of the file, whose extension says what it is: `.safetensors` (see
                 `onnxmap.save_safetensors`), `.npz` (an uncompressed archive that `numpy.load`
-                reads), or `.npy` (one array). A file of that name is replaced.
+                reads), or `.npy` (one array).
             names: as for `views`.
+            overwrite: as for `save`.
+            replace_read_only: as for `save`.
             sync: as for `save`.
             progress: as for `save`.
 
@@ -521,7 +525,8 @@ class Model:
                 (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
             The other errors of `save`.
         """
-        return _weight_files().extract_weights(self, path, names, sync, progress)
+        given = {"overwrite": overwrite, "replace_read_only": replace_read_only, "sync": sync}
+        return _weight_files().extract_weights(self, path, names, progress=progress, **given)
 
     def rebase(
         self,

@@ -131,7 +131,7 @@ def save_all(
     external_data: str | bytes | os.PathLike[str],
     *,
     external_root: Path | None = None,
-    dedupe: bool = True,
+    dedupe: bool | None = None,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
     attributes: bool = False,
@@ -151,7 +151,8 @@ def save_all(
         models: the models by path.
         external_data: the name of the data file.
         external_root: as for `save`.
-        dedupe: store tensors with equal bytes once, also those of different models.
+        dedupe: store tensors with equal bytes once, also those of different models. None: yes,
+            unless the file is safetensors, which cannot.
         size_threshold_bytes: as for `save`.
         alignment: as for `save`.
         attributes: as for `save`.
@@ -169,6 +170,8 @@ def save_all(
         ValueError: there are no models, or they are in different folders.
         The errors of `save`.
     """
+    if dedupe is None:
+        dedupe = not os.fsencode(external_data or b"").endswith(b".safetensors")
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
         dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import math
 import os
 import pathlib
+import stat
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
@@ -41,9 +43,10 @@ if TYPE_CHECKING:
 Keys = Mapping[str, str] | Callable[[str], str] | None
 _Range = tuple[str, "np.dtype[Any]", tuple[int, ...], int, int]
 
+_MOST_HEADER = 1 << 16  # bytes
 _TOO_LARGE = (
-    "its compressed arrays have more than Limits(dense_bytes=...) bytes; raise the limit, or store "
-    "them uncompressed"
+    "the arrays that must be read now have more than Limits(dense_bytes=...) bytes; raise the "
+    "limit, or store them uncompressed, in C order"
 )
 
 
@@ -183,7 +186,8 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
     """Return a model whose initializers are the arrays of an `.npz` archive.
 
     Arrays that are stored uncompressed, as `numpy.savez` does, in C order and native byte order are
-    external data in the archive, and read when they are used. The others are read now.
+    external data in the archive, and read when they are used, without their checksums. The others
+    are read now.
 
     Args:
         path: the path of the archive.
@@ -193,7 +197,7 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
     Raises:
         ParseError: it is no archive of arrays (`model.npz`): a member is damaged, is no array, has
             the name of another, or has pickled objects.
-        LimitError: compressed arrays have more than `Limits(dense_bytes=...)` bytes.
+        LimitError: arrays that are read now have more than `Limits(dense_bytes=...)` bytes.
         TypeError: ONNX has no type for the elements. NumPy stores types that it lacks, such as
             bfloat16, as plain bytes.
         OSError: the file cannot be read.
@@ -201,10 +205,9 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
     opened = Options(**options)
     name = checked_name(path)
     folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
-    ranges: list[_Range] = []
-    arrays: dict[str, Any] = {}
+    tensors: list[_Range | bytes] = []
     room = opened.limits.dense_bytes
-    with open(name, "rb") as file:  # noqa: PTH123 -- bytes
+    with _open_regular(os.fsdecode(name)) as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 names = [each.removesuffix(".npy") for each in archive.namelist()]
@@ -213,39 +216,63 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
                 for key, member in zip(names, archive.infolist(), strict=True):
                     found = _range_of(file, archive, member)
                     if found is not None:
-                        ranges.append((key, *found))
+                        tensors.append((key, *found))
                         continue
                     room -= member.file_size
                     if room < 0:
                         raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
                     with archive.open(member) as content:
-                        arrays[key] = npy.read_array(content, allow_pickle=False)
-        except LimitError:
+                        array = npy.read_array(content, allow_pickle=False)
+                    made = _core.tensor_of(array, copy=True)
+                    made.name = key
+                    tensors.append(made.SerializeToString())
+        except (LimitError, TypeError):
             raise
         except Exception as error:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a wrong offset
                 raise
-            raise ParseError(f"{os.fsdecode(name)!r}: {error}", code="model.npz") from None
-    document = _core.load_ranges(name, ranges, opened, folder)
-    model = Model(document, None, opened, os.fsdecode(folder))
-    model.initializers.update(arrays)
-    return model
+            reason = str(error) or type(error).__name__
+            raise ParseError(f"{os.fsdecode(name)!r}: {reason}", code="model.npz") from None
+        now = os.fstat(file.fileno())
+    state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
+    document = _core.load_ranges(name, tensors, opened, folder, state)
+    return Model(document, None, opened, os.fsdecode(folder))
+
+
+def _open_regular(name: str) -> BinaryIO:
+    """Open a file to read. Nothing else is waited for."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        file.close()
+        raise ParseError(f"{name!r} is not a regular file", code="model.not_regular")
+    return file
 
 
 def _range_of(
     file: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo
 ) -> tuple[np.dtype[Any], tuple[int, ...], int, int] | None:
     """The dtype, shape, begin and end of an array in an archive; None if it must be read."""
+    shown = f"the member {member.filename!r}"
     with archive.open(member) as content:
         version = npy.read_magic(content)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"{shown} has version {version}")
+        head = content.read(2 if version == (1, 0) else 4)
+        length = int.from_bytes(head, "little")
+        if length > _MOST_HEADER:  # it may be compressed
+            raise ValueError(f"{shown} has a header of {length} bytes")
+        text = io.BytesIO(head + content.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, in_fortran_order, dtype = read(content)
+        shape, in_fortran_order, dtype = read(text)
         begin = content.tell()
+    if not all(type(each) is int and 0 <= each < 1 << 63 for each in shape):
+        raise ValueError(f"{shown} has the shape {shape}")
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise ValueError(f"{shown} has pickled objects, or elements without bytes")
     nbytes = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject:
-        raise ValueError(f"the member {member.filename!r} has pickled objects")
     if begin + nbytes != member.file_size:
-        raise ValueError(f"the member {member.filename!r} has another size than its array")
+        raise ValueError(f"{shown} has another size than its array")
     is_stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
     in_order = not in_fortran_order or len(shape) < 2
     if not (is_stored and in_order and _core.has_type(dtype)):
@@ -256,17 +283,13 @@ def _range_of(
 
 
 def extract_weights(
-    model: Any,
-    path: Path,
-    names: Sequence[str] | str | None,
-    sync: bool,
-    progress: ProgressArgument,
+    model: Any, path: Path, names: Sequence[str] | str | None, **given: Any
 ) -> SaveReport:
     """See `Model.extract_weights`."""
     extension = pathlib.Path(os.fsdecode(path)).suffix
     if extension not in (".safetensors", ".npz", ".npy"):
         raise ValueError(f"the path must end in .safetensors, .npz or .npy, not {extension!r}")
-    options = CheckpointOptions(for_numpy=extension != ".safetensors", sync=sync, progress=progress)
+    options = CheckpointOptions(for_numpy=extension != ".safetensors", **given)
     return _write(model, path, names, options)
 
 
@@ -287,6 +310,8 @@ def rebase(model: Model, other: Any, strict: bool, keys: Keys) -> RebaseReport:
     given: Any = other.initializers if isinstance(other, Model) else other
     if not isinstance(given, Mapping):
         raise TypeError(f"other must be a Model or a mapping of arrays, not {type(other).__name__}")
+    if not (keys is None or callable(keys) or isinstance(keys, Mapping)):
+        raise TypeError(f"keys must be a mapping or a function, not {type(keys).__name__}")
     renamed: dict[str, str] = {}
     for key in given:
         name = _renamed(key, keys)

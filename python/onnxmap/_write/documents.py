@@ -91,12 +91,12 @@ def write_documents(
 
 
 def write_checkpoint(model: Written, path: Path, options: CheckpointOptions) -> SaveReport:
-    """Write the initializers of a model to a safetensors file, or to shards with an index."""
+    """Write the initializers of a model to a file of weights, or to shards with an index."""
     place = local_path(path)
     options = replace(options, external_data=os.path.basename(place))
     options.check()
-    index = [(model.document.proto, place + b".index.json", dict[int, bytes](), "placed")]
-    return _save(index, options, lambda *_: BINARY)
+    given = [(model.document.proto, place, dict[int, bytes](), "placed")]
+    return _save(given, options, lambda *_: BINARY)
 
 
 def write_message(

@@ -114,7 +114,9 @@ class SaveOptions:
             if getattr(self, name) and not to_file:
                 raise ValueError(f"{name} needs external_data, the name of a data file")
         if self.dedupe and self.location.endswith(b".safetensors"):
-            raise ValueError("a safetensors file cannot store equal tensors once; leave dedupe out")
+            raise ValueError(
+                "a safetensors file cannot store equal tensors once; pass dedupe=False"
+            )
         if self.attributes and external in (None, False):
             raise ValueError('attributes needs external_data, the name of a data file or "view"')
         if external == "view" and self.alignment is not None:
@@ -123,11 +125,18 @@ class SaveOptions:
 
 @dataclass(frozen=True)
 class CheckpointOptions(SaveOptions):
-    """The arguments of `save_safetensors` that those of `save` do not have."""
+    """Those of `save_safetensors` and `extract_weights`."""
 
     names: Sequence[str] | None = None
     metadata: bool = True
-    for_numpy: bool = False
+    for_numpy: bool = False  # .npz or .npy
+
+    def check(self) -> None:
+        """See SaveOptions."""
+        super().check()
+        if not isinstance(self.metadata, bool):
+            what = type(self.metadata).__name__
+            raise TypeError(f"metadata must be a bool, not {what}; the model has the metadata")
 
     @property
     def kind(self) -> str:

@@ -7,9 +7,11 @@ import argparse
 from onnxmap.cli import extract
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.completion import nothing
-from onnxmap.cli.exit_status import DONE
+from onnxmap.cli.exit_status import DONE, UsageError
 from onnxmap.cli.model_file import WEIGHT_FILES, add_opening_options, open_model
 from onnxmap.cli.saving import add_writing_options, print_report, save_to
+
+MODEL_FILES = (".onnx", ".textproto", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="the new file; for .npy, IN has one tensor")
     text = "for a model: put its weights into the data file F in the folder of OUT"
     valued(parser, "--external-data", "F", text, nothing)
-    flag(
-        parser, "--allow-over-2gib", "write a model of more than 2 GiB, which protobuf cannot read"
-    )
+    flag(parser, "--allow-over-2gib", "write a model of more than 2 GiB")
     flag(parser, "--json", "print the report as a JSON object")
     add_writing_options(parser)
     add_opening_options(parser)
@@ -30,8 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap convert`."""
     if arguments.out.endswith((*WEIGHT_FILES, ".npy")):
+        if arguments.external_data or arguments.allow_over_2gib:
+            raise UsageError("--external-data and --allow-over-2gib are for models")
         arguments.names = []
         return extract.run(arguments)
+    if not arguments.out.endswith(MODEL_FILES):
+        raise UsageError(
+            f"{arguments.out} has no extension of a model or of a file of weights: "
+            f"{', '.join((*MODEL_FILES, *WEIGHT_FILES, '.npy'))}"
+        )
     with open_model(arguments.file, arguments) as model:
         report = save_to(
             model,

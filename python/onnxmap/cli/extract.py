@@ -10,7 +10,7 @@ from onnxmap.cli.completion import files
 from onnxmap.cli.exit_status import DONE, wrong_values
 from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
 from onnxmap.cli.names import chosen_tensors
-from onnxmap.cli.saving import print_report
+from onnxmap.cli.saving import add_writing_options, print_report, writing_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "the new file: .safetensors, .npz, or .npy for one tensor"
     valued(parser, "-o", "OUT", text, files, dest="out", required=True)
     flag(parser, "--json", "print the report as a JSON object")
+    add_writing_options(parser)
     add_opening_options(parser)
 
 
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_model(arguments.file, arguments) as model:
         names = chosen_tensors(model, arguments.names)
         with wrong_values(), progress_bar() as bar:
-            report = model.extract_weights(arguments.out, names, progress=bar)
+            options = writing_options(arguments, bar)
+            report = model.extract_weights(arguments.out, names, **options)
     print_report(report, arguments)
     return DONE

@@ -35,8 +35,8 @@ def add_writing_options(parser: argparse._ActionsContainer) -> None:
     flag(parser, "--no-sync", "do not wait until the disk has the files")
 
 
-def _writing_options(arguments: argparse.Namespace, bar: Any) -> dict[str, Any]:
-    """The arguments of a call that writes files."""
+def writing_options(arguments: argparse.Namespace, bar: Any) -> dict[str, Any]:
+    """Return the arguments of a call that writes files."""
     replace, sync = arguments.replace_read_only, not arguments.no_sync
     return {"replace_read_only": replace, "sync": sync, "progress": bar}
 
@@ -72,7 +72,7 @@ def copying_arguments(arguments: argparse.Namespace, command: str) -> Iterator[d
         raise UsageError(f"{command} takes files; for a file of that name write ./-")
     try:
         with wrong_values(), progress_bar() as bar:
-            options = {**_writing_options(arguments, bar), **opening_options(arguments)}
+            options = {**writing_options(arguments, bar), **opening_options(arguments)}
             yield {"overwrite": arguments.overwrite, **options}
     except FileExistsError as error:
         if arguments.overwrite or error.filename is None:
@@ -144,7 +144,7 @@ def save_to(
         _check_data_files(model, out)
     try:
         with wrong_values(), progress_bar() as bar:
-            return onnxmap.save(model, path, **_writing_options(arguments, bar), **options)
+            return onnxmap.save(model, path, **writing_options(arguments, bar), **options)
     except BrokenPipeError:
         raise UsageError("standard output was closed before it had the whole model") from None
 

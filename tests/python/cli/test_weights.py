@@ -60,6 +60,23 @@ def test_convert_to_external_data(run: Run, model: Path, values: Values) -> None
     assert values_of(out) == values
 
 
+@pytest.mark.parametrize(
+    "words", [["w.safetensors", "--external-data", "d"], ["w.txt"], ["w.npz", "--allow-over-2gib"]]
+)
+def test_convert_refuses(run: Run, small: Path, words: list[str]) -> None:
+    ran = run("convert", small, small.parent / words[0], *words[1:])
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert [path.name for path in small.parent.iterdir()] == ["small.onnx"]
+
+
+def test_a_file_that_must_not_be_written_to(run: Run, small: Path) -> None:
+    out = small.parent / "w.safetensors"
+    assert run("convert", small, out).status == 0
+    out.chmod(0o444)
+    assert run("convert", small, out).status == 2
+    assert run("convert", small, out, "--replace-read-only", "--no-sync").status == 0
+
+
 def test_extract(run: Run, small: Path) -> None:
     out = small.parent / "w.npz"
     assert run("extract", small, "*.weight", "-o", out).status == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import random
 import zipfile
 from pathlib import Path
@@ -84,6 +85,28 @@ def test_archives_of_numpy(save: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.initializers["fortran"].numpy(), others["fortran"])
     np.testing.assert_array_equal(model.initializers["big"].numpy(), others["big"])
     assert model.initializers["text"].numpy().tolist() == ["a", "bc"]
+    assert list(model.initializers) == ["w", "fortran", "big", "text"]
+    assert not model.edited
+    with np.load(tmp_path / "w.npz") as archive:
+        same = onnxmap.from_arrays(archive)
+    assert onnxmap.diff(same, model).same
+
+
+def test_other_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(onnxmap.ParseError, match="not a regular file"):
+        onnxmap.load_npz(tmp_path / "pipe")
+    with pytest.raises(FileNotFoundError) as caught:
+        onnxmap.load_npz(tmp_path / "none.npz")
+    assert caught.value.filename == str(tmp_path / "none.npz")
+
+
+def test_compressed_arrays_have_a_limit(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "w.npz", a=np.zeros(1000))
+    onnxmap.load_npz(tmp_path / "w.npz", limits=onnxmap.Limits(dense_bytes=9000))
+    with pytest.raises(onnxmap.LimitError) as caught:
+        onnxmap.load_npz(tmp_path / "w.npz", limits=onnxmap.Limits(dense_bytes=8000))
+    assert caught.value.code == "limit.dense_bytes"
 
 
 def test_one_array(tmp_path: Path) -> None:
@@ -168,6 +191,10 @@ WRONG = {
     "longer": (archive_with(a_npy=npy(np.ones(3)) + b"x"), "another size"),
     "shorter": (archive_with(a_npy=npy(np.ones(3))[:-1]), "another size"),
     "objects": (archive_with(a_npy=npy(np.array([{}], object))), "pickled objects"),
+    "elements without bytes": (archive_with(a_npy=npy(np.zeros(3, "V0"))), "without bytes"),
+    "negative": (archive_with(a_npy=npy(np.ones(4)).replace(b"(4,)", b"(-4,-1)")), "has the shape"),
+    "version": (archive_with(a_npy=npy(np.ones(4)).replace(b"NUMPY\1", b"NUMPY\4")), "version"),
+    "long header": (archive_with(a_npy=b"\x93NUMPY\2\0\0\0\1\1" + bytes(9)), "has a header of"),
     "twice": (
         archive_with(a_npy=npy(np.ones(3)), a=npy(np.ones(3))),
         "two arrays have the same name",

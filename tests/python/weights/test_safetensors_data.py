@@ -107,12 +107,17 @@ def test_several_models_on_one_file(tmp_path: Path) -> None:
     assert set(load_file(tmp_path / "w.safetensors")) == {"a", "b"}
     for path, model in models.items():
         same_values(path, model)
+    # Tensors that are the same are stored once, and two of one name are refused.
+    same = {tmp_path / "a.onnx": a, tmp_path / "c.onnx": a}
+    onnxmap.save_all(same, "v.safetensors", sync=False)
+    assert (tmp_path / "v.safetensors").stat().st_size < 16_200
+    for path in same:
+        same_values(path, a)
+    others = {tmp_path / "a.onnx": a, tmp_path / "c.onnx": onnxmap.from_arrays({"a": np.ones(999)})}
     with pytest.raises(onnxmap.SaveError, match="the name of two tensors"):
-        onnxmap.save_all(
-            {tmp_path / "a.onnx": a, tmp_path / "c.onnx": a}, "v.safetensors", dedupe=False
-        )
+        onnxmap.save_all(others, "v.safetensors")
     with pytest.raises(ValueError, match="dedupe"):
-        onnxmap.save_all(models, "w.safetensors")
+        onnxmap.save_all(models, "w.safetensors", dedupe=True)
 
 
 def test_equal_ranges_are_stored_twice(tmp_path: Path) -> None:
