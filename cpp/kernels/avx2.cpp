@@ -123,6 +123,50 @@ ONNXMAP_AVX2 void float32_to_bfloat16(Bytes from, std::uint64_t count, std::uint
     scalar::float32_to_bfloat16(from, count, to);
 }
 
+// The steps of kernels::float32_to_float8(), which gcc does not vectorise.
+template <Float8 kType>
+ONNXMAP_AVX2 inline __m256i rounded_to_float8(__m256i bits) {
+    constexpr int kDropped = 23 - kType.mantissa_bits;
+    constexpr int kRebias = (127 - kType.bias) << 23;
+    const __m256i place = _mm256_set1_epi32((128 - kType.bias + kDropped) << 23);
+    const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fff'ffff));
+    const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(bits, 24), _mm256_set1_epi32(0x80));
+    const __m256i finite =
+        _mm256_min_epi32(magnitude, _mm256_set1_epi32(kRebias + (kType.most << kDropped)));
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(finite, kDropped), _mm256_set1_epi32(1));
+    const __m256i half =
+        _mm256_add_epi32(odd, _mm256_set1_epi32((1 << (kDropped - 1)) - 1 - kRebias));
+    const __m256i normal = _mm256_srli_epi32(_mm256_add_epi32(finite, half), kDropped);
+    const __m256 sum = _mm256_add_ps(_mm256_castsi256_ps(finite), _mm256_castsi256_ps(place));
+    const __m256i subnormal = _mm256_sub_epi32(_mm256_castps_si256(sum), place);
+    const __m256i is_subnormal = _mm256_cmpgt_epi32(_mm256_set1_epi32(kRebias + (1 << 23)), finite);
+    const __m256i code = _mm256_blendv_epi8(normal, subnormal, is_subnormal);
+    const __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f80'0000));
+    const __m256i number = _mm256_blendv_epi8(code, _mm256_set1_epi32(kType.nan), is_nan);
+    if constexpr (kType.is_signed) return _mm256_or_si256(number, sign);
+    const __m256i is_zero = _mm256_cmpeq_epi32(number, _mm256_setzero_si256());
+    return _mm256_or_si256(number, _mm256_andnot_si256(is_zero, sign));
+}
+
+template <Float8 kType>
+ONNXMAP_AVX2 void float32_to_float8(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    for (; count >= 32; count -= 32, from += 128, to += 32) {
+        const __m256i low = _mm256_packus_epi32(rounded_to_float8<kType>(load32(from)),
+                                                rounded_to_float8<kType>(load32(from + 32)));
+        const __m256i high = _mm256_packus_epi32(rounded_to_float8<kType>(load32(from + 64)),
+                                                 rounded_to_float8<kType>(load32(from + 96)));
+        // Packing works per half of a register.
+        store32(to, _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high),
+                                                _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    }
+    scalar::float32_to_float8<kType>(from, count, to);
+}
+
+ONNXMAP_AVX2 std::uint64_t count_between(Bytes from, std::uint64_t count, std::uint32_t least,
+                                         std::uint32_t most) {
+    return scalar::count_between_here(from, count, least, most);
+}
+
 // The ends of varints in 64 bytes: one bit for each byte that is below 0x80.
 ONNXMAP_AVX2 inline std::uint64_t varint_stops(Bytes p) {
     const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(load32(p)));
@@ -212,6 +256,11 @@ constexpr KernelSet kAvx2 = {
     .bfloat16_to_float32 = bfloat16_to_float32,
     .float32_to_float16 = float32_to_float16,
     .float32_to_bfloat16 = float32_to_bfloat16,
+    .float32_to_e4m3fn = float32_to_float8<kE4m3fn>,
+    .float32_to_e4m3fnuz = float32_to_float8<kE4m3fnuz>,
+    .float32_to_e5m2 = float32_to_float8<kE5m2>,
+    .float32_to_e5m2fnuz = float32_to_float8<kE5m2fnuz>,
+    .count_between = count_between,
     .look_up = scalar::look_up,  // gathers are no faster than loads
     .read_varints = read_varints,
     .float16 = &kLoops<Float16, float16_to_float32>,

@@ -17,6 +17,10 @@ namespace onnxmap::kernels {
 
 using Kernel = void (*)(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
 
+/// Counts the float32 numbers whose bits, without the sign, are least .. most.
+using CountBetween = std::uint64_t (*)(const std::uint8_t* from, std::uint64_t count,
+                                       std::uint32_t least, std::uint32_t most);
+
 /// float32 values of the 256 codes of a byte, as bits.
 using Table = const std::uint32_t*;
 using LookUp = void (*)(const std::uint8_t* from, std::uint64_t count, Table table,
@@ -44,7 +48,14 @@ struct KernelSet {
     Kernel bfloat16_to_float32;
     Kernel float32_to_float16;
     Kernel float32_to_bfloat16;
+    // To the types of 8 bits, which saturate: larger values and infinity become the largest finite
+    // value. Source: onnx, Cast-19 with saturate=1.
+    Kernel float32_to_e4m3fn;
+    Kernel float32_to_e4m3fnuz;
+    Kernel float32_to_e5m2;
+    Kernel float32_to_e5m2fnuz;
 
+    CountBetween count_between;
     LookUp look_up;
     ReadVarints read_varints;
 

@@ -12,10 +12,9 @@
 #include <type_traits>
 
 #include "kernels/kernel_set.hpp"
+#include "kernels/rounding.hpp"
 
 namespace onnxmap::kernels {
-
-#define ONNXMAP_IN_CALLER [[gnu::always_inline]] inline
 
 inline constexpr std::size_t kLanes = 8;
 

@@ -39,6 +39,11 @@ constexpr MomentLoops kLoops = {summarize<Format, kConvert>, sum_around<Format, 
 
 }  // namespace
 
+std::uint64_t count_between(const std::uint8_t* from, std::uint64_t count, std::uint32_t least,
+                            std::uint32_t most) {
+    return count_between_here(from, count, least, most);
+}
+
 void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
     for (; count >= 4; count -= 4, from += 3, to += 4) {
         const auto group = static_cast<std::uint32_t>(from[0] | from[1] << 8 | from[2] << 16);
@@ -115,6 +120,11 @@ constexpr KernelSet kScalar = {
     .bfloat16_to_float32 = scalar::bfloat16_to_float32,
     .float32_to_float16 = scalar::float32_to_float16,
     .float32_to_bfloat16 = scalar::float32_to_bfloat16,
+    .float32_to_e4m3fn = scalar::float32_to_float8<kE4m3fn>,
+    .float32_to_e4m3fnuz = scalar::float32_to_float8<kE4m3fnuz>,
+    .float32_to_e5m2 = scalar::float32_to_float8<kE5m2>,
+    .float32_to_e5m2fnuz = scalar::float32_to_float8<kE5m2fnuz>,
+    .count_between = scalar::count_between,
     .look_up = scalar::look_up,
     .read_varints = scalar::read_varints,
     .float16 = &scalar::kLoops<Float16, scalar::float16_to_float32>,

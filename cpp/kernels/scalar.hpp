@@ -11,7 +11,7 @@ namespace onnxmap::kernels::scalar {
 
 // Applies `one` to each element. memcpy loads and stores bytes at any alignment.
 template <class From, class To, To (*one)(From)>
-void each(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+ONNXMAP_IN_CALLER void each(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
     for (std::uint64_t i = 0; i < count; ++i) {
         From value;
         std::memcpy(&value, from + i * sizeof(From), sizeof(From));
@@ -46,6 +46,30 @@ inline constexpr Kernel float32_to_float16 =
     each<std::uint32_t, std::uint16_t, kernels::float32_to_float16>;
 inline constexpr Kernel float32_to_bfloat16 =
     each<std::uint32_t, std::uint16_t, kernels::float32_to_bfloat16>;
+template <Float8 kType>
+inline constexpr Kernel float32_to_float8 =
+    each<std::uint32_t, std::uint8_t, kernels::float32_to_float8<kType>>;
+
+// Blocks are short, so that a lane of 32 bits can count one.
+ONNXMAP_IN_CALLER std::uint64_t count_between_here(const std::uint8_t* from, std::uint64_t count,
+                                                   std::uint32_t least, std::uint32_t most) {
+    std::uint64_t sum = 0;
+    while (count > 0) {
+        const auto block = static_cast<std::uint32_t>(count < 4096 ? count : 4096);
+        std::uint32_t found = 0;
+        for (std::uint32_t i = 0; i < block; ++i) {
+            std::uint32_t bits;
+            std::memcpy(&bits, from + std::size_t{4} * i, sizeof bits);
+            found += (bits & 0x7fff'ffff) - least <= most - least ? 1 : 0;
+        }
+        sum += found;
+        from += std::size_t{4} * block;
+        count -= block;
+    }
+    return sum;
+}
+std::uint64_t count_between(const std::uint8_t* from, std::uint64_t count, std::uint32_t least,
+                            std::uint32_t most);
 void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
 std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std::uint64_t count,
                            std::uint8_t* to);
