@@ -133,6 +133,21 @@ PlanOptions plan_options(const py::object& options) {
     return made;
 }
 
+// The types that Python chooses for initializers, given their names; None: the type stays.
+save::TypesOf types_of(const py::object& choose) {
+    if (choose.is_none()) return nullptr;
+    return [choose = shared(choose)](std::span<const std::string> names) {
+        const WithLock locked;
+        std::vector<const onnx::DataTypeInfo*> types;
+        const py::object chosen = (*choose)(list_of(names, to_str));
+        for (const py::handle each : chosen) {
+            types.push_back(each.is_none() ? nullptr
+                                           : onnx::find_data_type(each.cast<std::int32_t>()));
+        }
+        return types;
+    };
+}
+
 save::SaveRequest request_of(const py::list& models, const py::object& options,
                              const py::object& hooks) {
     save::SaveRequest request;
@@ -143,6 +158,8 @@ save::SaveRequest request_of(const py::list& models, const py::object& options,
                                   value_named(kNeeded, model[3].cast<std::string>())});
     }
     request.plan = plan_options(options);
+    request.plan.types_of = types_of(hooks.attr("types_of"));
+    request.plan.allow_loss = is_true(options.attr("allow_loss"));
     request.files.overwrite = is_true(options.attr("overwrite"));
     request.files.replace_read_only = is_true(options.attr("replace_read_only"));
     request.files.follow_symlinks = is_true(options.attr("follow_symlinks"));

@@ -219,6 +219,15 @@ void for_each_node(const Document& document,
         .enter(document.root());
 }
 
+void for_each_graph(const Document& document,
+                    const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    const Visit with_path = [&](const std::string& path, const onnx::Message& graph,
+                                std::uint64_t) { visit(path, graph); };
+    StructurePages pages(document.source(), true);
+    Walk(onnx::message<"GraphProto">, kHoldGraphs, document.limits().depth, with_path, &pages)
+        .enter(document.root());
+}
+
 void for_each_listed_tensor(
     const onnx::Message& root, std::uint32_t max_depth,
     const std::function<void(std::uint64_t list, const onnx::Message&)>& visit) {

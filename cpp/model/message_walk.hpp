@@ -37,6 +37,11 @@ void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
 void for_each_node(const Document& document,
                    const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
+/// The same for each GraphProto below the root of a document. A graph follows the one that holds
+/// it.
+void for_each_graph(const Document& document,
+                    const std::function<void(const std::string&, const onnx::Message&)>& visit);
+
 /// Calls visit(list, tensor) for each TensorProto below `root`. Each occurrence of a repeated field
 /// of tensors has its own number `list`; 0 means that the tensor is in no list.
 void for_each_listed_tensor(

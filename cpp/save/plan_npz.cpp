@@ -40,8 +40,8 @@ char letter_of(const onnx::DataTypeInfo& type) noexcept {
 }
 
 // What stands in front of the elements, if the array begins at `offset` in its file.
-std::string array_header(const tensor::Header& tensor, std::uint64_t offset) {
-    const onnx::DataTypeInfo& type = tensor::element_type(tensor);
+std::string array_header(const tensor::Header& tensor, const onnx::DataTypeInfo& type,
+                         std::uint64_t offset) {
     std::string text = "{'descr': '";
     text += type.itemsize() == 1 ? '|' : '<';
     text += letter_of(type) + std::to_string(type.itemsize());
@@ -159,7 +159,7 @@ std::string why_not(const onnx::DataTypeInfo& type, const std::string& name) {
 void SavePlan::add_arrays(std::size_t group) {
     const std::string& location = groups_[group].location;
     const std::vector<Moved*> moved = carried_in(group, "a file of NumPy", [](const Moved& each) {
-        return why_not(tensor::element_type(tensor::read_header(each.tensor)), each.name);
+        return why_not(new_type(tensor::read_header(each.tensor), each.change), each.name);
     });
     const bool is_archive = location.ends_with(kNpz);
     if (!is_archive && moved.size() != 1) {
@@ -176,13 +176,14 @@ void SavePlan::add_arrays(std::size_t group) {
         Member& member =
             members.emplace_back(each->name + ".npy", end, nbytes >= kMost32 - kMostOfHeader);
         const std::uint64_t begin = is_archive ? end + local_header(member).size() : 0;
-        headers.push_back(array_header(tensor::read_header(each->tensor), begin));
+        const tensor::Header header = tensor::read_header(each->tensor);
+        headers.push_back(array_header(header, new_type(header, each->change), begin));
         member.nbytes = headers.back().size() + nbytes;
         end = begin + member.nbytes;
     }
-    if (is_archive) {
-        const auto caller = std::this_thread::get_id();
-        os::for_each_range(moved.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+    const auto caller = std::this_thread::get_id();
+    const auto find_checksums = [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
             const tensor::Payload& values = moved[i]->values;
             std::uint32_t crc = crc32(as_bytes(headers[i]));
             std::vector<std::uint8_t> piece(std::min(kCrcAtOnce, values.nbytes));
@@ -196,7 +197,14 @@ void SavePlan::add_arrays(std::size_t group) {
                 }
             }
             members[i].crc = crc;
-        });
+        }
+    };
+    const bool is_converted =
+        std::ranges::any_of(moved, [](const Moved* each) { return each->change != nullptr; });
+    if (is_archive && is_converted) {
+        find_checksums(0, moved.size());  // one thread converts
+    } else if (is_archive) {
+        os::for_each_range(moved.size(), 1, find_checksums);
     }
     DataFile& file = files_.emplace_back();
     file.location = location;

@@ -20,9 +20,10 @@ using onnx::field;
 constexpr std::size_t kMostNamed = 10;  // in an error text
 
 // Why a safetensors file cannot hold a tensor of that name; empty if it can.
-std::string why_not(const onnx::Message& tensor, const std::string& name) {
+std::string why_not(const onnx::Message& tensor, const std::string& name,
+                    const TypeChange* change) {
     const tensor::Header header = tensor::read_header(tensor);
-    const onnx::DataTypeInfo& type = tensor::element_type(header);
+    const onnx::DataTypeInfo& type = new_type(header, change);
     if (type.safetensors.empty()) return "of type " + std::string(type.name);
     if (tensor::element_count(header) * type.bits % 8 != 0) return "which ends within a byte";
     if (name.empty()) return "which has no name";
@@ -33,11 +34,11 @@ std::string why_not(const onnx::Message& tensor, const std::string& name) {
 }
 
 safetensors::Entry entry_of(const onnx::Message& tensor, const std::string& name,
-                            std::uint64_t begin, std::uint64_t nbytes) {
+                            const TypeChange* change, std::uint64_t begin, std::uint64_t nbytes) {
     const tensor::Header header = tensor::read_header(tensor);
     safetensors::Entry entry;
     entry.name = name;
-    entry.type = &tensor::element_type(header);
+    entry.type = &new_type(header, change);
     for (const std::int64_t dim : header.dims()) {
         entry.shape.push_back(static_cast<std::uint64_t>(dim));
     }
@@ -54,7 +55,8 @@ bool SavePlan::copy_safetensors(Model& model, const std::string& location,
     if (!location.ends_with(kSafetensors)) return false;
     std::set<std::string_view> names;
     for (const Placed* each : tensors) {
-        if (each->is_whole_file || !why_not(each->tensor, each->name).empty()) return false;
+        if (each->is_whole_file || !why_not(each->tensor, each->name, each->change).empty())
+            return false;
         if (!names.insert(each->name).second) return false;
     }
     LayoutOptions layout;
@@ -62,7 +64,7 @@ bool SavePlan::copy_safetensors(Model& model, const std::string& location,
     const std::size_t file = group(location, layout, model.planned.replaces_copies);
     groups_[file].metadata = model::safetensors_metadata(*tensors.front()->values.source);
     for (const Placed* each : tensors) {
-        model.moved.push_back({each->tensor, each->values, file, each->name});
+        model.moved.push_back({each->tensor, each->values, file, each->name, each->change});
     }
     return true;
 }
@@ -119,7 +121,7 @@ void SavePlan::add_safetensors(std::size_t group) {
     std::vector<std::vector<Moved*>> files(std::max<std::size_t>(count, 1));
     const std::vector<Moved*> moved =
         carried_in(group, "a safetensors file",
-                   [](const Moved& each) { return why_not(each.tensor, each.name); });
+                   [](const Moved& each) { return why_not(each.tensor, each.name, each.change); });
     for (Moved* each : moved) files.at(each->place.value().file).push_back(each);
     const safetensors::Metadata metadata =
         options_.metadata ? checkpoint_metadata() : groups_[group].metadata;
@@ -128,12 +130,13 @@ void SavePlan::add_safetensors(std::size_t group) {
     for (std::size_t i = 0; i < files.size(); ++i) {
         std::vector<safetensors::Entry> entries;
         std::ranges::sort(files[i], {}, [](const Moved* each) {
-            return std::tuple(safetensors::order_of(entry_of(each->tensor, {}, 0, 0)),
+            return std::tuple(safetensors::order_of(entry_of(each->tensor, {}, each->change, 0, 0)),
                               std::string_view(each->name));
         });
         std::uint64_t used = 0;
         for (const Moved* each : files[i]) {
-            entries.push_back(entry_of(each->tensor, each->name, used, each->values.nbytes));
+            entries.push_back(
+                entry_of(each->tensor, each->name, each->change, used, each->values.nbytes));
             used += each->values.nbytes;
         }
         DataFile& file = files_.emplace_back();

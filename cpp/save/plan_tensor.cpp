@@ -18,7 +18,8 @@ class SavePlan::TensorPlan {
           path_(path),
           position_(position),
           tensor_(*planned_.document, message),
-          role_(role_of(path)) {}
+          role_(role_of(path)),
+          change_(model.changes.find(message)) {}
 
     void add() {
         using enum PlanOptions::External;
@@ -29,10 +30,11 @@ class SavePlan::TensorPlan {
         if (options_.external == refer && refer_to_none()) return;
         const bool is_copied = is_external() && !(planned_.is_same_folder && is_kept);
         const bool stays = options_.external != checkpoint && copy_ == nullptr && !is_copied;
-        values_ = find_values(stays);
+        values_ = find_values(stays && change_ == nullptr);
         if (options_.external == checkpoint && values_->type().bits == 0) refuse_in_checkpoint();
         if (!values_ || values_->type().bits == 0) return;
         nbytes_ = tensor::packed_nbytes(values_->count(), values_->type().bits);
+        if (change_ != nullptr) convert();
         switch (options_.external) {
             case keep: is_external() ? keep_external() : keep_inline(); break;
             case inlined: put_inline(); break;
@@ -48,7 +50,9 @@ class SavePlan::TensorPlan {
 
     [[nodiscard]] const tensor::Header& header() const noexcept { return tensor_.header(); }
     [[nodiscard]] bool is_external() const noexcept { return header().external; }
-    [[nodiscard]] const tensor::Payload* payload() const noexcept { return values_->payload(); }
+    [[nodiscard]] const tensor::Payload* payload() const noexcept {
+        return converted_ ? &*converted_ : values_->payload();
+    }
 
     void note_offset() {
         const model::Document& document = *planned_.document;
@@ -58,6 +62,16 @@ class SavePlan::TensorPlan {
         const std::uint64_t offset = document.source().offset_of(*raw_data);
         model_.offsets.add(offset);
         if (raw_data->size() >= options_.least_nbytes) model_.large_offsets.add(offset);
+    }
+
+    void convert() {
+        const bool is_stored = payload() != nullptr && nbytes_ > 0;
+        converted_ = is_stored ? *payload() : decoded(*values_);
+        if (nbytes_ > 0) {
+            converted_ = ConvertedValues::add(plan_.converted_, change_->old_name, *converted_,
+                                              tensor::Cast(*change_->from, *change_->to));
+        }
+        nbytes_ = converted_->nbytes;
     }
 
     void find_copy() {
@@ -107,7 +121,10 @@ class SavePlan::TensorPlan {
         if (copy_ != nullptr || !planned_.is_same_folder) {
             model_.copied.push_back({tensor_.message(), *payload(),
                                      copy_ != nullptr ? *copy_ : location, nullptr, false,
-                                     checkpoint_name()});
+                                     checkpoint_name(), change_});
+        } else if (change_ != nullptr) {
+            note_loaded_file();
+            keep_inline();
         } else {
             model_.staying.push_back(
                 {tensor_.message(), *payload(), plain_location(location), note_loaded_file()});
@@ -118,18 +135,25 @@ class SavePlan::TensorPlan {
     // external.
     void keep_inline() {
         const auto named = planned_.locations.find(position_);
-        if (named != planned_.locations.end()) {
-            if (role_ != Role::other && nbytes_ > 0 && is_movable()) move_packed(named->second);
-        } else if (is_large() && payload() != nullptr &&
-                   was_external(planned_.document->edits(), tensor_.message()) && is_movable()) {
+        const bool is_named = named != planned_.locations.end();
+        if (is_named && role_ != Role::other && nbytes_ > 0 && is_movable()) {
+            move_packed(named->second);
+        } else if (!is_named && is_large() && payload() != nullptr && goes_to_side()) {
             move(*payload(), planned_.side_location);
+        } else if (change_ != nullptr) {
+            put_inline();
         }
     }
 
+    [[nodiscard]] bool goes_to_side() const {
+        return (is_external() || was_external(planned_.document->edits(), tensor_.message())) &&
+               is_movable();
+    }
+
     void put_inline() {
-        if (!is_external()) return;
+        if (!is_external() && change_ == nullptr) return;
         note_loaded_file();
-        model_.inlined.push_back({tensor_.message(), *payload()});
+        model_.inlined.push_back({tensor_.message(), *payload(), {}, nullptr, false, {}, change_});
     }
 
     void put_into_file() {
@@ -210,7 +234,8 @@ class SavePlan::TensorPlan {
 
     void move(const tensor::Payload& values, const std::string& location) {
         model_.moved.push_back({tensor_.message(), values,
-                                plan_.group(location, options_.layout, true), checkpoint_name()});
+                                plan_.group(location, options_.layout, true), checkpoint_name(),
+                                change_});
     }
 
     // The name of the tensor in a safetensors file. Only the initializers of the main graph have
@@ -227,8 +252,10 @@ class SavePlan::TensorPlan {
     const std::uint64_t position_;  // among all tensors of the model
     const model::Tensor tensor_;
     const Role role_;
+    const TypeChange* const change_;
     const std::string* copy_ = nullptr;  // the new location of external data that are copied
     std::optional<tensor::Values> values_;
+    std::optional<tensor::Payload> converted_;
     std::uint64_t nbytes_ = 0;  // packed
 };
 

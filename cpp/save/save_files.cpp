@@ -49,6 +49,7 @@ class Saving {
 
     [[nodiscard]] SaveResult run() {
         for (Output& output : outputs_) write(output);
+        options_.check_written();
         FolderLocks locks;
         locks.take(destinations_.folders(), options_.look, options_.patience,
                    outputs_.empty() ? "" : outputs_.back().place.path);

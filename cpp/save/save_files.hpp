@@ -58,6 +58,9 @@ struct SaveOptions {
     std::vector<std::string> no_longer_used =
         {};                             // files that are removed once the new ones are there
     std::vector<KnownFile> known = {};  // no model replaces one of them in another state
+    /// Called when all temporary files are complete, and no name has changed. Throws if they must
+    /// not get their names.
+    std::function<void()> check_written = [] {};
     /// Called under the locks if another file than before has one of the names of data files, or if
     /// files are no longer used. Returns those that still are not. Throws if data files must stay.
     std::function<std::vector<std::string>()> check_again = {};

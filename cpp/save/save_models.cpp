@@ -213,6 +213,7 @@ class ModelSave {
             names_.check_again();
             return check_names();
         };
+        options.check_written = [&] { plan_.check_loss(); };
         options.look = request_.callbacks.look;
         options.progress = request_.start(total);
         SaveResult result = save_files(files, options);
@@ -286,6 +287,7 @@ SaveReport write_model(const SaveRequest& request, Sink& sink) {
             "or external_data=False");
     }
     std::vector<FileContent> written = plan.models({});
+    plan.check_loss_ahead();
     encode(written.front(), request.encoder_of(0, {}));
     SaveReport report;
     report.nbytes = write_content(written.front(), sink, request.start(written.front().nbytes()));

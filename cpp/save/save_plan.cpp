@@ -68,6 +68,7 @@ void SavePlan::add(PlannedModel planned) {
     const model::Document& document = *model.planned.document;
     model.inlines.emplace(document);
     static_cast<void>(document.check_for_changes());
+    find_changes(model);
     const std::uint64_t nbytes_before = nbytes_of_files();
     source::guard_reads(document.source(), [&] {
         model.viewed = viewed_file(document);
@@ -96,7 +97,17 @@ void SavePlan::add(PlannedModel planned) {
         nbytes += each.values.nbytes;
     }
     for (const Placed& each : model.copied) sources.insert(each.values.source);
+    sources.erase(converted_);
+    sources.insert(converted_->sources().begin(), converted_->sources().end());
     model::check_overlap(document, std::vector(sources.begin(), sources.end()), nbytes);
+}
+
+void SavePlan::find_changes(Model& model) const {
+    if (!options_.types_of) return;
+    const model::Document& document = *model.planned.document;
+    model.changes = options_.external == PlanOptions::External::checkpoint
+                        ? find_checkpoint_changes(document, options_.types_of, options_.names)
+                        : find_type_changes(document, *model.inlines, options_.types_of);
 }
 
 void SavePlan::find_ep_context_files(Model& model) const {
@@ -108,7 +119,7 @@ void SavePlan::find_ep_context_files(Model& model) const {
             if (copy == planned.copies.end()) return;
             auto file = model::open_ep_context_file(*planned.document, attribute, path);
             const tensor::Payload whole{file, 0, file->size()};
-            model.copied.push_back({attribute.message(), whole, copy->second, nullptr, true, {}});
+            model.copied.push_back({attribute.message(), whole, copy->second, nullptr, true});
         });
 }
 
@@ -130,7 +141,9 @@ void SavePlan::copy_data_files(Model& model) {
             one_file.alignment = offsets.common();
         }
         const std::size_t file = group(location, one_file, model.planned.replaces_copies);
-        std::ranges::sort(tensors, {}, [](const Placed* each) { return each->values.offset; });
+        std::ranges::sort(tensors, {}, [](const Placed* each) {
+            return std::pair(each->change != nullptr, each->values.offset);
+        });
         for (std::size_t i = 0; i < tensors.size();) {
             const tensor::Payload& first = tensors[i]->values;
             std::uint64_t end = first.offset + first.nbytes;
@@ -146,8 +159,12 @@ void SavePlan::copy_data_files(Model& model) {
                 const tensor::Payload& values = tensors[i]->values;
                 if (tensors[i]->is_whole_file) continue;
                 const std::uint64_t offset = place.offset + values.offset - first.offset;
-                model.moved.push_back(
-                    {tensors[i]->tensor, values, file, {}, DataLayout::Place{place.file, offset}});
+                model.moved.push_back({tensors[i]->tensor,
+                                       values,
+                                       file,
+                                       {},
+                                       tensors[i]->change,
+                                       DataLayout::Place{place.file, offset}});
             }
         }
     }
@@ -239,10 +256,15 @@ FileContent SavePlan::parts_of(Model& model, const std::vector<std::string>& che
         const std::size_t file = groups_[each.group].first_file + place.file;
         edits.make_external(each.tensor, files_[file].location, place.offset, each.values.nbytes,
                             checksums.empty() ? std::string_view() : checksums.at(file));
+        if (each.change != nullptr) edits.change_type(each.tensor, *each.change);
     }
     for (const Placed& each : model.inlined) {
         pages.note_read({each.tensor.key(), 0});
         edits.make_inline(each.tensor, each.values);
+        if (each.change != nullptr) edits.change_type(each.tensor, *each.change);
+    }
+    for (const TypeChanges::OfGraph& each : model.changes.graphs) {
+        edits.add_casts(each, model.changes);
     }
     for (const Placed& each : model.referring) {
         pages.note_read({each.tensor.key(), 0});

@@ -20,9 +20,11 @@
 #include "model/tensor.hpp"
 #include "safetensors/header.hpp"
 #include "save/check_loaded.hpp"
+#include "save/converted_values.hpp"
 #include "save/data_layout.hpp"
 #include "save/external_use.hpp"
 #include "save/file_content.hpp"
+#include "save/type_changes.hpp"
 
 namespace onnxmap::save {
 
@@ -53,7 +55,9 @@ struct PlanOptions {
     bool over_2gib = false;             // a model may have more than protobuf can read
     // External::checkpoint: these initializers; nothing: all.
     std::optional<std::set<std::string, std::less<>>> names = {};
-    bool metadata = false;  // External::checkpoint: with the metadata of the model
+    bool metadata = false;       // External::checkpoint: with the metadata of the model
+    TypesOf types_of = nullptr;  // of initializers that are written in another type; null: none is
+    bool allow_loss = false;     // also if that loses values
 };
 
 /// A model to be written.
@@ -111,9 +115,9 @@ class SavePlan {
 
     explicit SavePlan(PlanOptions options) : options_(std::move(options)) {}
 
-    /// Decides where the values of each tensor go. Throws Error `tensor.*`, `ext.*`,
-    /// `limit.overlap`; `file.changed`, also if a file to which the new model refers is not the one
-    /// that was loaded.
+    /// Decides where the values of each tensor go. Throws what find_type_changes() throws, and
+    /// Error `tensor.*`, `ext.*`, `limit.overlap`; `file.changed`, also if a file to which the new
+    /// model refers is not the one that was loaded.
     void add(PlannedModel planned);
 
     /// The data files, once all models were added. Throws Error `save.not_carried`.
@@ -126,6 +130,16 @@ class SavePlan {
     /// nothing. Throws Error `save.too_large`; `save.empty` for a ModelProto without any field,
     /// `save.no_graph` for one without a graph.
     [[nodiscard]] std::vector<FileContent> models(const std::vector<std::string>& checksums);
+
+    /// Throws Error `save.loss` if values that were written were lost in their new type.
+    void check_loss() const {
+        if (!options_.allow_loss) converted_->check_loss();
+    }
+    /// The same for all values, before they are written.
+    void check_loss_ahead() const {
+        if (!options_.allow_loss) converted_->read_all(options_.layout.look);
+        check_loss();
+    }
 
     /// Bytes of existing files that the new models refer to.
     [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
@@ -148,8 +162,9 @@ class SavePlan {
     struct Moved {
         onnx::Message tensor;
         tensor::Payload values;
-        std::size_t group;                                      // of data files
-        std::string name = {};                                  // in a safetensors file
+        std::size_t group;      // of data files
+        std::string name = {};  // in a safetensors file
+        const TypeChange* change = nullptr;
         std::optional<DataLayout::Place> place = std::nullopt;  // once it is known
     };
     // A tensor whose values go into the model, or stay external data.
@@ -160,10 +175,12 @@ class SavePlan {
         LoadedFiles::value_type* loaded_file = nullptr;  // that stays
         bool is_whole_file = false;                      // of an attribute, instead of a tensor
         std::string name = {};                           // in a safetensors file
+        const TypeChange* change = nullptr;
     };
     struct Model {
         PlannedModel planned;
         std::optional<model::InlineTensors> inlines;
+        TypeChanges changes;
         std::string viewed;  // the location of the model of which this one is a view
         std::vector<Moved> moved;
         std::vector<Placed> inlined;
@@ -183,6 +200,7 @@ class SavePlan {
     };
 
     [[nodiscard]] std::uint64_t nbytes_of_files() const;
+    void find_changes(Model& model) const;
     void add_tensor(Model& model, const std::string& path, const onnx::Message& message,
                     std::uint64_t position);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,
@@ -211,6 +229,7 @@ class SavePlan {
     std::uint64_t referenced_ = 0;
     FileFinder finder_;
     ReferredFiles referred_;
+    std::shared_ptr<ConvertedValues> converted_ = std::make_shared<ConvertedValues>();
     std::exception_ptr missing_;            // the error of the first tensor without its data file
     std::vector<std::string> not_carried_;  // tensors that no file of weights can hold, and why
 };

@@ -50,6 +50,27 @@ Pieces::Rows value_rows() {
     return rows;
 }
 
+std::string varint_field(const wire::FieldRow& row, std::uint64_t value) {
+    std::string encoded;
+    wire::write_tag(encoded, row.number, row.wire_type());
+    wire::write_varint(encoded, value);
+    return encoded;
+}
+
+// The content of a NodeProto.
+std::string cast_node(const TypeChange& change) {
+    constexpr std::uint64_t kInt = 2;  // AttributeProto.AttributeType.INT
+    const std::string to =
+        model::text_value(field<"AttributeProto.name">, "to").encoded +
+        varint_field(field<"AttributeProto.i">, static_cast<std::uint64_t>(change.from->type)) +
+        varint_field(field<"AttributeProto.type">, kInt);
+    return model::text_value(field<"NodeProto.input">, change.name).encoded +
+           model::text_value(field<"NodeProto.output">, change.old_name).encoded +
+           model::text_value(field<"NodeProto.name">, change.name).encoded +
+           model::text_value(field<"NodeProto.op_type">, "Cast").encoded +
+           model::text_value(field<"NodeProto.attribute">, to).encoded;
+}
+
 }  // namespace
 
 TensorEdits::TensorEdits(const model::Document& document)
@@ -82,10 +103,7 @@ void TensorEdits::make_external(const onnx::Message& tensor, std::string_view lo
     for (const auto& [key, value] : other_entries(tensor)) {
         added.push_back(entry_field(entries, key, value));
     }
-    std::string external;
-    wire::write_tag(external, kind.number, kind.wire_type());
-    wire::write_varint(external, kExternal);
-    added.push_back({memory_.keep(external), &kind});
+    added.push_back({memory_.keep(varint_field(kind, kExternal)), &kind});
     edits_[tensor.key()] = model::fields_of(tensor)->replace(value_rows(), std::nullopt, added);
 }
 
@@ -97,6 +115,30 @@ void TensorEdits::make_inline(const onnx::Message& tensor, const tensor::Payload
     const EncodedField raw_data{memory_.keep(head), &row, memory_.hold(values.source, bytes)};
     edits_[tensor.key()] =
         model::fields_of(tensor)->replace(value_rows(), std::nullopt, {&raw_data, 1});
+}
+
+void TensorEdits::change_type(const onnx::Message& tensor, const TypeChange& change) {
+    const wire::FieldRow& type = field<"TensorProto.data_type">;
+    const wire::FieldRow& name = field<"TensorProto.name">;
+    const EncodedField made[] = {
+        {memory_.keep(varint_field(type, static_cast<std::uint64_t>(change.to->type))), &type},
+        text_field(name, change.name)};
+    const auto rows = Pieces::rows(tensor.table(), type) | Pieces::rows(tensor.table(), name);
+    auto& fields = edits_.at(tensor.key());
+    fields = fields->replace(rows, std::nullopt, made);
+}
+
+void TensorEdits::add_casts(const TypeChanges::OfGraph& changed, const TypeChanges& changes) {
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    std::vector<EncodedField> added;
+    added.reserve(changed.tensors.size());
+    for (const std::uint8_t* const key : changed.tensors) {
+        added.push_back(text_field(nodes, cast_node(changes.by_tensor.at(key))));
+    }
+    const auto fields = model::fields_of(changed.graph);
+    const auto place =
+        fields->count(nodes) == 0 ? std::nullopt : std::optional(fields->find(nodes, 0));
+    edits_[changed.graph.key()] = fields->replace(0, place, added);
 }
 
 void TensorEdits::replace_text(const onnx::Message& message, const wire::FieldRow& row,

@@ -12,6 +12,7 @@
 #include "model/document.hpp"
 #include "model/edits.hpp"
 #include "onnx/message.hpp"
+#include "save/type_changes.hpp"
 #include "tensor/payload.hpp"
 
 namespace onnxmap::save {
@@ -29,6 +30,13 @@ class TensorEdits {
 
     /// Puts the values into raw_data.
     void make_inline(const onnx::Message& tensor, const tensor::Payload& values);
+
+    /// Gives a tensor whose values were placed the type of these, and another name.
+    void change_type(const onnx::Message& tensor, const TypeChange& change);
+
+    /// Adds a node Cast for each of the changed tensors of a graph, in front of its nodes. The
+    /// value that it makes has the old name and type of the tensor.
+    void add_casts(const TypeChanges::OfGraph& changed, const TypeChanges& changes);
 
     /// Replaces a text field, or one of bytes, of any message.
     void replace_text(const onnx::Message& message, const wire::FieldRow& row,

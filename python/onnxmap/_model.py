@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from onnxmap._read.checksums import DataFile
     from onnxmap._read.stats import ModelStats
     from onnxmap._show.progress import ProgressArgument
-    from onnxmap._write.options import ExternalData, SaveReport
+    from onnxmap._write.options import ExternalData, NewTypes, SaveReport
     from onnxmap.interop.dask import ChunksArgument
 
 Got_co = TypeVar("Got_co", covariant=True)
@@ -477,6 +477,8 @@ class Model:
         checksum: bool = False,
         max_shard_size_bytes: int | None = None,
         dedupe: bool = False,
+        dtype: NewTypes = None,
+        allow_loss: bool = False,
         allow_over_2gib: bool = False,
         format: FileForm | None = None,
         overwrite: bool = True,
@@ -490,8 +492,8 @@ class Model:
 
         given = options.SaveOptions(
             external_data, size_threshold_bytes, alignment, attributes, checksum,
-            max_shard_size_bytes, dedupe, allow_over_2gib, format, overwrite, replace_read_only,
-            follow_symlinks, sync, progress,
+            max_shard_size_bytes, dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite,
+            replace_read_only, follow_symlinks, sync, progress,
         )  # fmt: skip
         written = documents.Written(self._open(), self._form)
         return documents.write_document(written, path, given)
@@ -500,7 +502,9 @@ class Model:
         self,
         path: Path,
         names: Sequence[str] | str | None = None,
+        dtype: NewTypes = None,
         *,
+        allow_loss: bool = False,
         overwrite: bool = True,
         replace_read_only: bool = False,
         sync: bool = True,
@@ -513,6 +517,8 @@ class Model:
                 `onnxmap.save_safetensors`), `.npz` (an uncompressed archive that `numpy.load`
                 reads), or `.npy` (one array).
             names: as for `views`.
+            dtype: the types of floating-point tensors, as for `save`. Names stay.
+            allow_loss: as for `save`.
             overwrite: as for `save`.
             replace_read_only: as for `save`.
             sync: as for `save`.
@@ -521,12 +527,15 @@ class Model:
         Raises:
             ValueError: the path has another extension.
             KeyError: there is no initializer of a name.
-            SaveError: the file cannot hold some tensors, which the error names
-                (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
+            SaveError: values do not fit `dtype` (`save.loss`). The file cannot hold some tensors,
+                which the error names (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
             The other errors of `save`.
         """
-        given = {"overwrite": overwrite, "replace_read_only": replace_read_only, "sync": sync}
-        return _weight_files().extract_weights(self, path, names, progress=progress, **given)
+        return _weight_files().extract_weights(
+            self, path, names,
+            dtype=dtype, allow_loss=allow_loss, overwrite=overwrite,
+            replace_read_only=replace_read_only, sync=sync, progress=progress,
+        )  # fmt: skip
 
     def rebase(
         self,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onnxmap._base.file_forms import FileForm
     from onnxmap._base.paths import Path
     from onnxmap._show.progress import ProgressArgument
-    from onnxmap._write.options import ExternalData
+    from onnxmap._write.options import ExternalData, NewTypes
 
 
 def save(
@@ -36,6 +36,8 @@ def save(
     checksum: bool = False,
     max_shard_size_bytes: int | None = None,
     dedupe: bool = False,
+    dtype: NewTypes = None,
+    allow_loss: bool = False,
     allow_over_2gib: bool = False,
     format: FileForm | None = None,
     overwrite: bool = True,
@@ -82,6 +84,15 @@ def save(
         max_shard_size_bytes: split the data file into shards of at most this size,
             `weights-00001-of-00003.data`, if it is larger.
         dedupe: store tensors with equal bytes once in the data file.
+        dtype: the type in which floating-point initializers are written, of all graphs and
+            subgraphs: "float64", "float32", "float16", "bfloat16", "float8_e4m3fn",
+            "float8_e4m3fnuz", "float8_e5m2" or "float8_e5m2fnuz". Or a mapping of names, or globs
+            of names, to types; the first one that matches counts, the others keep their type. A
+            node Cast gives each converted initializer its old name and type back, so that the model
+            computes in the types that it had. Sparse initializers, those that decide a shape, and
+            those in functions and training_info stay as they are.
+        allow_loss: with `dtype`, write values that are too large for their new type: as infinity,
+            or as the largest number of a type of 8 bits.
         allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
         format: "protobuf", "textproto" (protobuf's text format) or "json". None: what the extension
             of `path` says (`.onnx`, `.textproto`, `.json`); if it says nothing, the form of the
@@ -100,14 +111,18 @@ def save(
         What was written, copied, referenced and is unused, in bytes.
 
     Raises:
-        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
-            would replace a file that one of the models, or another model, needs (`save.own_data`);
+        SaveError: values do not fit `dtype` (`save.loss`); an initializer that would get another
+            type is also an input of its graph, stands twice, or is used in training_info
+            (`save.dtype`); the model is too old for the nodes Cast (`save.opset`); other options do
+            not fit the model (`save.too_large`, `save.view`, ...); the save would replace a file
+            that one of the models, or another model, needs (`save.own_data`);
             a name is that of a device, or a link to one (`save.not_regular`); the name of a data
             file is no text (`save.data_name`); the model is empty or has no graph (`save.empty`,
             `save.no_graph`); a text cannot hold it, or only onnx writes the form (`save.format`);
             another program has locked the folder for 30 seconds (`save.locked`); or the save
             failed, and old files could not get their names back: the error says where they are
             (`save.not_restored`).
+        UnknownNameError: a key of `dtype` matches no floating-point initializer.
         UnsafePathError: the name of the data file leads out of the folder, or through a link.
         FileExistsError: a name is taken that must not be replaced.
         PermissionError: a file must not be written to (see `replace_read_only`).
@@ -120,8 +135,8 @@ def save(
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
-        progress,
+        dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite, replace_read_only,
+        follow_symlinks, sync, progress,
     )  # fmt: skip
     return write_document(written_of(model, path, external_root, follow_symlinks), path, options)
 
@@ -137,6 +152,8 @@ def save_all(
     attributes: bool = False,
     checksum: bool = False,
     max_shard_size_bytes: int | None = None,
+    dtype: NewTypes = None,
+    allow_loss: bool = False,
     allow_over_2gib: bool = False,
     format: FileForm | None = None,
     overwrite: bool = True,
@@ -158,6 +175,8 @@ def save_all(
         attributes: as for `save`.
         checksum: as for `save`.
         max_shard_size_bytes: as for `save`.
+        dtype: as for `save`; each key must match an initializer of one of the models.
+        allow_loss: as for `save`.
         allow_over_2gib: as for `save`.
         format: as for `save`.
         overwrite: as for `save`.
@@ -174,8 +193,8 @@ def save_all(
         dedupe = not os.fsencode(external_data or b"").endswith(b".safetensors")
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
-        progress,
+        dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite, replace_read_only,
+        follow_symlinks, sync, progress,
     )  # fmt: skip
     given: object = models
     if not isinstance(given, Mapping):

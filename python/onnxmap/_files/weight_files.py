@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from onnxmap._base.options import FileOptions
     from onnxmap._base.paths import Path
     from onnxmap._show.progress import ProgressArgument
-    from onnxmap._write.options import SaveReport
+    from onnxmap._write.options import NewTypes, SaveReport
 
 
 Keys = Mapping[str, str] | Callable[[str], str] | None
@@ -134,6 +134,8 @@ def save_safetensors(
     metadata: bool = True,
     max_shard_size_bytes: int | None = None,
     *,
+    dtype: NewTypes = None,
+    allow_loss: bool = False,
     overwrite: bool = True,
     replace_read_only: bool = False,
     sync: bool = True,
@@ -153,15 +155,18 @@ def save_safetensors(
         max_shard_size_bytes: write several files, `NAME-00001-of-00003.safetensors` and so on, of
             at most so many bytes of tensors unless one tensor has more, and the index
             `PATH.index.json`.
+        dtype: the types of floating-point tensors, as for `save`. Names stay.
+        allow_loss: as for `save`.
         overwrite: as for `save`.
         replace_read_only: as for `save`.
         sync: as for `save`.
         progress: as for `save`.
 
     Raises:
-        SaveError: the format cannot hold some tensors, which the error names: strings, sparse
-            tensors, INT4, UINT4, INT2, UINT2 and COMPLEX128, or elements that end within a byte
-            (`save.not_carried`). Another model uses a file of that name (`save.own_data`).
+        SaveError: values do not fit `dtype` (`save.loss`). The format cannot hold some tensors,
+            which the error names: strings, sparse tensors, INT4, UINT4, INT2, UINT2 and
+            COMPLEX128, or elements that end within a byte (`save.not_carried`). Another model uses
+            a file of that name (`save.own_data`).
         KeyError: there is no initializer of a name.
         TensorError, ExternalDataError: the values of a tensor cannot be read.
         The other errors of `save`.
@@ -174,6 +179,8 @@ def save_safetensors(
         CheckpointOptions(
             metadata=metadata,
             max_shard_size_bytes=max_shard_size_bytes,
+            dtype=dtype,
+            allow_loss=allow_loss,
             overwrite=overwrite,
             replace_read_only=replace_read_only,
             sync=sync,

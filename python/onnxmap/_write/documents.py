@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._base.file_forms import BINARY, FileForm, form_of
 from onnxmap._show.progress import Progress
+from onnxmap._write.new_types import TypesByPattern
 from onnxmap._write.options import CheckpointOptions, SaveOptions, SaveReport
 from onnxmap._write.paths import local_path
 from onnxmap._write.streams import own_stream
@@ -50,6 +51,7 @@ class _Hooks:
     shown: ExitStack
     """Ends the display of the progress."""
     new_sha1: Callable[[], Any] | None
+    types_of: TypesByPattern | None
 
     locations_in_text = staticmethod(locations_in_text)
 
@@ -58,6 +60,8 @@ class _Hooks:
         return None if form == BINARY else partial(text_of, form=form)
 
     def start(self, total: int) -> Callable[[int, int], object] | None:
+        if self.types_of:
+            self.types_of.check_patterns()
         progress = Progress(self.options.progress, total, "saving")
         return self.shown.enter_context(progress).callback
 
@@ -126,7 +130,9 @@ def _save(
     **given: Any,
 ) -> SaveReport:
     with ExitStack() as shown:
-        hooks = _Hooks(options, form_at, shown, _new_sha1 if options.checksum else None)
+        new_sha1 = _new_sha1 if options.checksum else None
+        types_of = None if options.dtype is None else TypesByPattern(options.dtype)
+        hooks = _Hooks(options, form_at, shown, new_sha1, types_of)
         return SaveReport(**_core.save_models(list(models), options, hooks, **given))
 
 

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 from onnxmap._base.file_forms import check_form
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Literal
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Literal
+
+    import numpy as np
 
     from onnxmap._base.file_forms import FileForm
     from onnxmap._show.progress import ProgressArgument
 
     ExternalData = str | bytes | os.PathLike[str] | Literal[False] | None
+    # What DataType() takes: a name, a number, a type of NumPy.
+    ElementType = str | int | type | np.dtype[Any]
+    NewTypes = ElementType | Mapping[str, ElementType] | None
 
 
 MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a message
@@ -53,6 +58,8 @@ class SaveOptions:
     checksum: bool = False
     max_shard_size_bytes: int | None = None
     dedupe: bool = False
+    dtype: NewTypes = None
+    allow_loss: bool = False
     allow_over_2gib: bool = False
     format: FileForm | None = None
     overwrite: bool = True
@@ -119,6 +126,10 @@ class SaveOptions:
             )
         if self.attributes and external in (None, False):
             raise ValueError('attributes needs external_data, the name of a data file or "view"')
+        if external == "view" and self.dtype is not None:
+            raise ValueError('dtype has no use with external_data="view": values stay in place')
+        if self.allow_loss and self.dtype is None:
+            raise ValueError("allow_loss needs dtype")
         if external == "view" and self.alignment is not None:
             raise ValueError('alignment has no use with external_data="view": values stay in place')
 

@@ -30,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     valued(parser, "--weights", "OTHER", text, files)
     group = parser.add_argument_group("where the weights go (default: where they are)")
     kinds = group.add_mutually_exclusive_group()
-    text = "into the data file F in the folder of OUT"
-    valued(kinds, "--external-data", "F", text, nothing)
+    valued(kinds, "--external-data", "F", "into the data file F in the folder of OUT", nothing)
     flag(kinds, "--inline", "into the model")
     flag(kinds, "--view", "nowhere: OUT refers to IN, which must not change")
     text = "let values start at multiples of N bytes (default: 4096 in data files)"
@@ -42,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     valued(group, "--shard-size", "SIZE", text, nothing, type=size)
     flag(group, "--attributes", "with --external-data and --view: the tensors of attributes, too")
     flag(group, "--dedupe", "store equal tensors once")
+    text = "write floating-point initializers in this type; or PATTERN=TYPE, also several times"
+    valued(group, "--dtype", "TYPE", text, nothing, action="append", default=[])
+    flag(group, "--allow-loss", "with --dtype: also if values are too large for the type")
     flag(group, "--checksum", "note the SHA-1 of each data file in the model")
     flag(group, "--allow-over-2gib", "write a model of more than 2 GiB, which protobuf cannot read")
     writing = parser.add_argument_group("how the files are written")
@@ -59,13 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap save`."""
     arguments.out = output_of(arguments.out)
     _check(arguments)
-    external: str | bytes | bool | None = None
-    if arguments.inline:
-        external = False
-    elif arguments.view:
-        external = "view"
-    elif arguments.external_data is not None:
+    external: str | bytes | bool | None = "view" if arguments.view else None
+    if arguments.external_data is not None:
         external = os.fsencode(arguments.external_data)  # bytes: the file may be called "view"
+    types = [each.rpartition("=") for each in arguments.dtype]
     with open_model(arguments.file, arguments) as model:
         if arguments.weights is not None:
             with wrong_values():
@@ -74,10 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
             model,
             arguments.out,
             arguments,
-            external_data=external,
+            external_data=False if arguments.inline else external,
             size_threshold_bytes=arguments.threshold,
             alignment=arguments.align,
             max_shard_size_bytes=arguments.shard_size,
+            dtype={pattern or "*": name for pattern, _, name in types} or None,
+            allow_loss=arguments.allow_loss,
             overwrite=not arguments.no_overwrite,
             **{name: getattr(arguments, name) for name in _SAME},
         )

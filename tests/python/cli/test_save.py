@@ -172,6 +172,23 @@ class TestOptions:
         (tmp_path / "n.onnx").unlink()
         assert names_in(tmp_path) == {"m.onnx", "w.bin"}
 
+    def test_another_type(self, run: Run, tmp_path: Path) -> None:
+        weights = {"a.w": np.float32([1, 1e6]), "b": np.float32([2])}
+        onnxmap.from_arrays(weights).save(tmp_path / "m.onnx")
+        files = (tmp_path / "m.onnx", tmp_path / "n.onnx")
+        ran = run("save", *files, "--dtype", "float16")
+        assert ran.status == 2
+        assert ran.err.endswith("; --allow-loss writes them as infinity or the largest number\n")
+        assert run("save", *files, "--dtype", "float16", "--allow-loss").status == 0
+        assert list(onnxmap.load(files[1]).initializers) == ["a.w.float16", "b.float16"]
+        options = ("--dtype", "a.*=bfloat16", "--dtype", "float64")
+        assert run("save", *files, *options).status == 0
+        assert list(onnxmap.load(files[1]).initializers) == ["a.w.bfloat16", "b.float64"]
+        for wrong, text in (("c=float16", "matches 'c'"), ("int8", "dtype must be one of")):
+            ran = run("save", *files, "--dtype", wrong)
+            assert ran.status == 2
+            assert text in ran.err
+
     def test_the_options_of_opening(self, run: Run, model: Path, values: Values) -> None:
         out = model.parent / "other"
         out.mkdir()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 from support.processes.subprocesses import facts_from
 from support.run_options import EXHAUSTIVE, SANITIZED
 from support.tensors.float32_samples import stratified_codes
@@ -34,6 +36,7 @@ TO_FLOAT32 = [
     "FLOAT8E8M0", *PACKED_BITS,
 ]  # fmt: skip
 FROM_FLOAT32 = ["FLOAT16", "BFLOAT16"]
+FLOATS_OF_8_BITS = ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"]
 # (stored type, type of the result): all pairs that have a kernel.
 CONVERSIONS = [(name, "FLOAT") for name in TO_FLOAT32] + [("FLOAT", name) for name in FROM_FLOAT32]
 UNPACKINGS = [(name, name) for name in PACKED_BITS]
@@ -97,6 +100,23 @@ def test_every_code(source: str, target: str) -> None:
 def test_float32_at_every_boundary_of_rounding(target: str) -> None:
     codes = stratified_codes()
     assert_same_bits(found("FLOAT", target, codes), expected("FLOAT", target, codes), codes)
+
+
+@pytest.mark.parametrize("target", FLOATS_OF_8_BITS)
+def test_float32_to_8_bits_as_the_reference_of_cast(target: str) -> None:
+    """A save with `dtype=` rounds and saturates as onnx's own Cast, in a large run all float32."""
+    dtype = dtype_of(target)
+    for begin in range(0, 1 << 32, 1 << 24) if EXHAUSTIVE else (None,):
+        codes = stratified_codes()
+        if begin is not None:
+            codes = np.arange(begin, begin + (1 << 24), dtype=np.int64).astype(np.uint32)
+        file = io.BytesIO()
+        model = onnxmap.from_arrays({"t": codes.view(np.float32)})
+        model.save(file, dtype=dtype, allow_loss=True)
+        ours = onnxmap.loads(file.getvalue()).initializers[f"t.{dtype.name}"].numpy()
+        with np.errstate(all="ignore"):
+            theirs = numpy_helper.saturate_cast(codes.view(np.float32), dtype)
+        assert_same_bits(ours.view(np.uint8), theirs.view(np.uint8), codes)
 
 
 # Worked out by hand, so that an error that the kernels and the oracle share would show.
