@@ -2755,9 +2755,17 @@ def load_buffer(
 def load_file(
     path: bytes, message: str, options: Any, external_root: Any, folder: bytes
 ) -> Document: ...
-def load_ranges(path: bytes, tensors: Any, options: Any, folder: bytes) -> Document:
+def load_ranges(
+    path: bytes,
+    tensors: Any,
+    options: Any,
+    folder: bytes,
+    state: typing.Annotated[
+        collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(4)"
+    ],
+) -> Document:
     """
-    Return a model whose initializers are these ranges of a file: name, dtype, shape, begin and end of each.
+    Return a model whose initializers are ranges of a file: name, dtype, shape, begin and end of each; or the bytes of a TensorProto.
     """
 
 def load_remote(

@@ -528,7 +528,8 @@ class Model:
             ValueError: the path has another extension.
             KeyError: there is no initializer of a name.
             SaveError: values do not fit `dtype` (`save.loss`). The file cannot hold some tensors,
-                which the error names (`save.not_carried`). NumPy reads bfloat16, float8 and smaller types back as bytes.
+                which the error names (`save.not_carried`). NumPy reads bfloat16, float8 and smaller
+                types back as bytes.
             The other errors of `save`.
         """
         return _weight_files().extract_weights(

@@ -145,8 +145,9 @@ class CheckpointOptions(SaveOptions):
     def check(self) -> None:
         """See SaveOptions."""
         super().check()
-        if not isinstance(self.metadata, bool):
-            what = type(self.metadata).__name__
+        metadata: object = self.metadata
+        if not isinstance(metadata, bool):
+            what = type(metadata).__name__
             raise TypeError(f"metadata must be a bool, not {what}; the model has the metadata")
 
     @property

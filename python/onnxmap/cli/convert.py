@@ -9,7 +9,13 @@ from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.completion import nothing
 from onnxmap.cli.exit_status import DONE, UsageError
 from onnxmap.cli.model_file import WEIGHT_FILES, add_opening_options, open_model
-from onnxmap.cli.saving import add_writing_options, print_report, save_to
+from onnxmap.cli.saving import (
+    add_type_options,
+    add_writing_options,
+    print_report,
+    save_to,
+    type_options,
+)
 
 MODEL_FILES = (".onnx", ".textproto", ".json")
 
@@ -23,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     valued(parser, "--external-data", "F", text, nothing)
     flag(parser, "--allow-over-2gib", "write a model of more than 2 GiB")
     flag(parser, "--json", "print the report as a JSON object")
+    add_type_options(parser)
     add_writing_options(parser)
     add_opening_options(parser)
 
@@ -46,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments,
             external_data=arguments.external_data or False,
             allow_over_2gib=arguments.allow_over_2gib,
+            **type_options(arguments),
         )
     print_report(report, arguments)
     return DONE

@@ -10,7 +10,13 @@ from onnxmap.cli.completion import files
 from onnxmap.cli.exit_status import DONE, wrong_values
 from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
 from onnxmap.cli.names import chosen_tensors
-from onnxmap.cli.saving import add_writing_options, print_report, writing_options
+from onnxmap.cli.saving import (
+    add_type_options,
+    add_writing_options,
+    print_report,
+    type_options,
+    writing_options,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "the new file: .safetensors, .npz, or .npy for one tensor"
     valued(parser, "-o", "OUT", text, files, dest="out", required=True)
     flag(parser, "--json", "print the report as a JSON object")
+    add_type_options(parser)
     add_writing_options(parser)
     add_opening_options(parser)
 
@@ -31,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_model(arguments.file, arguments) as model:
         names = chosen_tensors(model, arguments.names)
         with wrong_values(), progress_bar() as bar:
-            options = writing_options(arguments, bar)
+            options = writing_options(arguments, bar) | type_options(arguments)
             report = model.extract_weights(arguments.out, names, **options)
     print_report(report, arguments)
     return DONE

@@ -11,10 +11,12 @@ from onnxmap.cli.exit_status import DONE, UsageError, wrong_values
 from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.saving import (
     STANDARD_OUTPUT,
+    add_type_options,
     add_writing_options,
     output_of,
     print_report,
     save_to,
+    type_options,
 )
 
 _DEFAULT_THRESHOLD = 1024
@@ -41,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     valued(group, "--shard-size", "SIZE", text, nothing, type=size)
     flag(group, "--attributes", "with --external-data and --view: the tensors of attributes, too")
     flag(group, "--dedupe", "store equal tensors once")
-    text = "write floating-point initializers in this type; or PATTERN=TYPE, also several times"
-    valued(group, "--dtype", "TYPE", text, nothing, action="append", default=[])
-    flag(group, "--allow-loss", "with --dtype: also if values are too large for the type")
+    add_type_options(group)
     flag(group, "--checksum", "note the SHA-1 of each data file in the model")
     flag(group, "--allow-over-2gib", "write a model of more than 2 GiB, which protobuf cannot read")
     writing = parser.add_argument_group("how the files are written")
@@ -64,7 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
     external: str | bytes | bool | None = "view" if arguments.view else None
     if arguments.external_data is not None:
         external = os.fsencode(arguments.external_data)  # bytes: the file may be called "view"
-    types = [each.rpartition("=") for each in arguments.dtype]
     with open_model(arguments.file, arguments) as model:
         if arguments.weights is not None:
             with wrong_values():
@@ -77,9 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             size_threshold_bytes=arguments.threshold,
             alignment=arguments.align,
             max_shard_size_bytes=arguments.shard_size,
-            dtype={pattern or "*": name for pattern, _, name in types} or None,
-            allow_loss=arguments.allow_loss,
             overwrite=not arguments.no_overwrite,
+            **type_options(arguments),
             **{name: getattr(arguments, name) for name in _SAME},
         )
     print_report(report, arguments)

@@ -14,7 +14,7 @@ import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.completion import files
+from onnxmap.cli.completion import files, nothing
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
@@ -33,6 +33,20 @@ def add_writing_options(parser: argparse._ActionsContainer) -> None:
     text = "replace also files that must not be written to, as after chmod 444"
     flag(parser, "--replace-read-only", text)
     flag(parser, "--no-sync", "do not wait until the disk has the files")
+
+
+def add_type_options(parser: argparse._ActionsContainer) -> None:
+    """Declare in which types weights are written."""
+    text = "write floating-point initializers in this type; or PATTERN=TYPE, also several times"
+    valued(parser, "--dtype", "TYPE", text, nothing, action="append", default=[])
+    flag(parser, "--allow-loss", "with --dtype: also if values are too large for the type")
+
+
+def type_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of a call that writes weights in other types."""
+    types = [each.rpartition("=") for each in arguments.dtype]
+    chosen = {pattern or "*": name for pattern, _, name in types}
+    return {"dtype": chosen or None, "allow_loss": arguments.allow_loss}
 
 
 def writing_options(arguments: argparse.Namespace, bar: Any) -> dict[str, Any]:

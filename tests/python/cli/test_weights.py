@@ -77,6 +77,19 @@ def test_a_file_that_must_not_be_written_to(run: Run, small: Path) -> None:
     assert run("convert", small, out, "--replace-read-only", "--no-sync").status == 0
 
 
+@pytest.mark.parametrize("command", ["convert", "extract"])
+def test_types(run: Run, small: Path, command: str) -> None:
+    out = small.parent / "w.npz"
+    words = [out] if command == "convert" else ["-o", out]
+    assert run(command, small, *words, "--dtype", "a.*=float16").status == 0
+    with np.load(out) as archive:
+        kinds = {name: archive[name].dtype.name for name in archive.files}
+    assert kinds == {"a.weight": "float16", "b.weight": "float16", "a.bias": "int64"}
+    assert run("convert", small, small.parent / "n.onnx", "--dtype", "bfloat16").status == 0
+    (cast, _) = onnxmap.load(small.parent / "n.onnx").graph.nodes
+    assert cast.op_type == "Cast"
+
+
 def test_extract(run: Run, small: Path) -> None:
     out = small.parent / "w.npz"
     assert run("extract", small, "*.weight", "-o", out).status == 0

@@ -65,6 +65,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = folder / "model.onnx"
     made.write_bytes(wire.scalar(1, 10) + wire.blob(7, graph))
     (folder / "model.onnx.tensor").write_bytes(tensor)
+    weights = onnxmap.from_arrays({"w": np.arange(99.0)})
+    weights.extract_weights(folder / "model.onnx.safetensors")
+    weights.extract_weights(folder / "model.onnx.npz")
     return made
 
 

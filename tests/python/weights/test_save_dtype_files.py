@@ -244,6 +244,7 @@ def test_a_write_that_fails(limit: int, tmp_path: Path) -> None:
         report(errno=error.errno)
             """,
             str(tmp_path), str(limit), repr(options),
+            fresh=True,
         )  # fmt: skip
         assert facts["errno"] == 27  # EFBIG
         assert contents(tmp_path / "new") == before

@@ -101,6 +101,11 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "dumps": lambda: onnxmap.dumps(model),
         "save": lambda: onnxmap.save(good, own + ".save", external_data=False, sync=False),
         "save_all": lambda: onnxmap.save_all({own + ".all": good}, own_name + ".data", sync=False),
+        "save_safetensors": lambda: onnxmap.save_safetensors(good, own + ".st", ["w1"], sync=False),
+        "load_safetensors": lambda: onnxmap.load_safetensors(path + ".safetensors"),
+        "load_npz": lambda: onnxmap.load_npz(path + ".npz"),
+        "Model.extract_weights": lambda: good.extract_weights(own + ".npz", ["w1"], sync=False),
+        "Model.rebase": lambda: onnxmap.load(path + ".good").rebase(good),
         "save_tensor": lambda: onnxmap.save_tensor(tensor, own + ".one", sync=False),
         "save_value": lambda: onnxmap.save_value([out], own + ".many", "sequence", sync=False),
         "save_operator_set": lambda: onnxmap.save_operator_set(
