@@ -225,7 +225,7 @@ class Loading {
                 writer_.add(*message);
                 continue;
             }
-            const Entry& entry = std::get<Entry>(each);
+            const auto& entry = std::get<Entry>(each);
             if (entry.end > file->size())
                 fail_at("file.changed", file->path(), " has become shorter");
             writer_.add(entry, location, 0);
