@@ -170,16 +170,16 @@ void SavePlan::add_arrays(std::size_t group) {
     // Their checksums stand in front of the arrays.
     std::vector<Member> members;
     std::vector<std::string> headers;
-    std::uint64_t end = 0;
+    std::uint64_t next = 0;  // byte of the archive
     for (const Moved* each : moved) {
         const std::uint64_t nbytes = each->values.nbytes;
         Member& member =
-            members.emplace_back(each->name + ".npy", end, nbytes >= kMost32 - kMostOfHeader);
-        const std::uint64_t begin = is_archive ? end + local_header(member).size() : 0;
+            members.emplace_back(each->name + ".npy", next, nbytes >= kMost32 - kMostOfHeader);
+        const std::uint64_t begin = is_archive ? next + local_header(member).size() : 0;
         const tensor::Header header = tensor::read_header(each->tensor);
         headers.push_back(array_header(header, new_type(header, each->change), begin));
         member.nbytes = headers.back().size() + nbytes;
-        end = begin + member.nbytes;
+        next = begin + member.nbytes;
     }
     const auto caller = std::this_thread::get_id();
     const auto find_checksums = [&](std::uint64_t begin, std::uint64_t end) {
