@@ -74,7 +74,8 @@ def test_errors_of_a_large_file(shape: str) -> None:
 # No model leads to these classes: other functions load or return them.
 OF_NO_MODEL = {
     "Change", "CheckReport", "CopyReport", "DataFile", "DiffList", "Finding", "FunctionDiff",
-    "ModelDiff", "ModelStats", "MoveReport", "NodeDiff", "Operator", "OperatorSet", "Residency",
+    "ModelDiff", "ModelStats", "MoveReport", "NodeDiff", "Operator", "OperatorSet",
+    "RebaseReport", "Residency",
     "ResidentBytes", "SaveReport", "TensorDiff", "TensorStats", "TestData", "Use", "ValueDiff",
 }  # fmt: skip
 

@@ -66,6 +66,7 @@ NOT_TRIED = {
     "Model.to_dask": "the tests do not require Dask",
     "Tensor.to_ir": "the tests do not require onnx_ir",
     "Model.save": "writes files",
+    "Model.extract_weights": "writes files",
     **dict.fromkeys(
         [
             f"{kind}.{name}"
@@ -76,7 +77,7 @@ NOT_TRIED = {
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom DiscardUnknownFields MergeFrom "
                 "MergeFromString ParseFromString SetInParent",
-                "Model": "revert",
+                "Model": "rebase revert",
             }.items()
             for name in names.split()
         ],
