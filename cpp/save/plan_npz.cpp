@@ -6,7 +6,6 @@
 
 #include "base/crc32.hpp"
 #include "base/error.hpp"
-#include "base/utf8.hpp"
 #include "os/parallel.hpp"
 #include "save/save_plan.hpp"
 #include "save/write_content.hpp"
@@ -147,10 +146,8 @@ std::string why_not(const onnx::DataTypeInfo& type, const std::string& name) {
     if (letter_of(type) == '\0') {
         return "of type " + std::string(type.name) + ", which NumPy reads back as bytes";
     }
-    if (name.empty()) return "which has no name";
-    if (!is_utf8(name)) return "whose name is not UTF-8";
-    if (name.find('\0') != std::string::npos) return "whose name has a null byte";
-    return name.size() > kMost16 - 4 ? "whose name is too long" : "";
+    if (name.size() > kMost16 - 4) return "whose name is too long";
+    return std::string(why_not_as_name(name));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
@@ -26,15 +27,13 @@ std::string why_not(const onnx::Message& tensor, const std::string& name,
     const onnx::DataTypeInfo& type = new_type(header, change);
     if (type.safetensors.empty()) return "of type " + std::string(type.name);
     if (tensor::element_count(header) * type.bits % 8 != 0) return "which ends within a byte";
-    if (name.empty()) return "which has no name";
-    if (!is_utf8(name)) return "whose name is not UTF-8";
-    if (name.find('\0') != std::string::npos) return "whose name has a null byte";
     if (name == safetensors::kMetadataName) return "whose name the format reserves";
-    return {};
+    return std::string(why_not_as_name(name));
 }
 
+// The entry of a tensor whose place is not known yet.
 safetensors::Entry entry_of(const onnx::Message& tensor, const std::string& name,
-                            const TypeChange* change, std::uint64_t begin, std::uint64_t nbytes) {
+                            const TypeChange* change) {
     const tensor::Header header = tensor::read_header(tensor);
     safetensors::Entry entry;
     entry.name = name;
@@ -42,12 +41,17 @@ safetensors::Entry entry_of(const onnx::Message& tensor, const std::string& name
     for (const std::int64_t dim : header.dims()) {
         entry.shape.push_back(static_cast<std::uint64_t>(dim));
     }
-    entry.begin = begin;
-    entry.end = begin + nbytes;
     return entry;
 }
 
 }  // namespace
+
+std::string_view why_not_as_name(std::string_view name) noexcept {
+    if (name.empty()) return "which has no name";
+    if (!is_utf8(name)) return "whose name is not UTF-8";
+    if (name.find('\0') != std::string_view::npos) return "whose name has a null byte";
+    return {};
+}
 
 // Copies the tensors of a safetensors file. Returns whether the new file can be one as well.
 bool SavePlan::copy_safetensors(Model& model, const std::string& location,
@@ -128,23 +132,27 @@ void SavePlan::add_safetensors(std::size_t group) {
     const std::uint64_t alignment =
         std::max(options_.layout.alignment.value_or(1), safetensors::kLengthBytes);
     for (std::size_t i = 0; i < files.size(); ++i) {
-        std::vector<safetensors::Entry> entries;
-        std::ranges::sort(files[i], {}, [](const Moved* each) {
-            return std::tuple(safetensors::order_of(entry_of(each->tensor, {}, each->change, 0, 0)),
-                              std::string_view(each->name));
+        std::vector<std::pair<safetensors::Entry, Moved*>> rows;
+        rows.reserve(files[i].size());
+        for (Moved* each : files[i]) {
+            rows.emplace_back(entry_of(each->tensor, each->name, each->change), each);
+        }
+        std::ranges::sort(rows, {}, [](const auto& row) {
+            return std::tuple(safetensors::order_of(row.first), std::string_view(row.first.name));
         });
-        std::uint64_t used = 0;
-        for (const Moved* each : files[i]) {
-            entries.push_back(
-                entry_of(each->tensor, each->name, each->change, used, each->values.nbytes));
-            used += each->values.nbytes;
+        std::vector<safetensors::Entry> entries;
+        entries.reserve(rows.size());
+        std::uint64_t end = 0;
+        for (auto& [entry, each] : rows) {
+            entry.begin = end;
+            entry.end = end += each->values.nbytes;
+            entries.push_back(std::move(entry));
         }
         DataFile& file = files_.emplace_back();
         file.location = shard_name(location, i, files.size());
         file.replaces = groups_[group].replaces;
-        file.used = used;
         file.parts.copy(safetensors::header_bytes(entries, metadata, alignment));
-        for (Moved* each : files[i]) {
+        for (const auto& [entry, each] : rows) {
             each->place->offset = file.parts.nbytes();
             file.parts.range(each->values.source, each->values.offset, each->values.nbytes);
         }

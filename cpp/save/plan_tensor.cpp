@@ -238,7 +238,7 @@ class SavePlan::TensorPlan {
                                 change_});
     }
 
-    // The name of the tensor in a safetensors file. Only the initializers of the main graph have
+    // The name of the tensor in a file of weights. Only the initializers of the main graph have
     // names of their own.
     [[nodiscard]] std::string checkpoint_name() const {
         return path_.starts_with(kInitializers) ? std::string(header().name) : path_;

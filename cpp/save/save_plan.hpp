@@ -36,6 +36,9 @@ inline constexpr std::string_view kSideEnd = ".edited.data";
 inline constexpr std::string_view kSafetensors = ".safetensors";
 inline constexpr std::string_view kNpz = ".npz";
 
+/// Why no file of weights can hold a tensor of that name; empty if one can.
+[[nodiscard]] std::string_view why_not_as_name(std::string_view name) noexcept;
+
 struct PlanOptions {
     enum class External {
         keep,        // each tensor stays where it is
@@ -163,7 +166,7 @@ class SavePlan {
         onnx::Message tensor;
         tensor::Payload values;
         std::size_t group;      // of data files
-        std::string name = {};  // in a safetensors file
+        std::string name = {};  // in a file of weights
         const TypeChange* change = nullptr;
         std::optional<DataLayout::Place> place = std::nullopt;  // once it is known
     };
@@ -174,7 +177,7 @@ class SavePlan {
         std::string location = {};                       // in the folder of the new model
         LoadedFiles::value_type* loaded_file = nullptr;  // that stays
         bool is_whole_file = false;                      // of an attribute, instead of a tensor
-        std::string name = {};                           // in a safetensors file
+        std::string name = {};                           // in a file of weights
         const TypeChange* change = nullptr;
     };
     struct Model {
