@@ -5,30 +5,45 @@ from __future__ import annotations
 import pytest
 
 from bench.question import OURS, Question
-from bench.ratios import Count, at_most
+from bench.ratios import Count, Ratio, at_least, at_most
 from bench.sampling import Work
 
-INLINE, EXTERNAL = "inline_1800mb", "external_1800mb"
+MODEL = "float32_3400mb"
 FLOOR = "floor F4"
 MOST_RESIDENT = 64 << 20
-TAKEN = 2 * 10**9  # bytes: more than those of the new files
-PAIRS = 15
+TAKEN = 4 * 10**9  # bytes: more than those of the new files
+BY_HAND, CONVERTER = "onnx and safetensors", "onnxconverter-common"
+CONVERTED = "copy_bytes_unsynced"
+FEW_PAIRS = 5  # that converter takes more than a minute
 
 
-def moving(key: str, title: str, task: str, model: str, peer: str) -> Question:
-    """Return the question for the weights' way into another kind of file, without sync."""
+def moving(
+    key: str,
+    title: str,
+    task: str,
+    peers: dict[str, str],
+    pairs: int = 9,
+    floor: str = "copy_file_unsynced",
+    targets: tuple[Ratio, ...] = (),
+) -> Question:
+    """Return the question for the weights' way into another kind of file, or another type.
+
+    The peers take part for orientation, unless a target names them.
+    """
+    turns = 0 if targets else 2
     return Question(
         key,
         f"{title}, `sync=False`",
-        PAIRS,
+        pairs,
         {
-            OURS: Work("ours", task, model),
-            FLOOR: Work("floor", "copy_file_unsynced", model),
-            peer: Work("converting", task, model, orientation=2),
+            OURS: Work("ours", task, MODEL),
+            FLOOR: Work("floor", floor, MODEL),
+            **{label: Work(peer, task, MODEL, orientation=turns) for label, peer in peers.items()},
         },
         [
             at_most(1.3, OURS, FLOOR),
             Count("peak of anonymous + file memory, bytes", OURS, "rss_peak", MOST_RESIDENT),
+            *targets,
         ],
         takes=TAKEN,
     )
@@ -39,24 +54,37 @@ QUESTIONS = {
     for question in (
         moving(
             "P12 to safetensors",
-            "1.8 GB inline: save the weights as safetensors",
+            "3.4 GB external: save the weights as safetensors",
             "to_safetensors",
-            INLINE,
-            "onnx and safetensors",
+            {"onnx-ir": "ir", "onnx-safetensors": "checkpoints", BY_HAND: "converting"},
         ),
         moving(
             "P12 from safetensors",
-            "1.8 GB of safetensors: save a model with them inline",
+            "3.4 GB of safetensors: save a model with a data file",
             "from_safetensors",
-            EXTERNAL,
-            "onnx and safetensors",
+            {BY_HAND: "converting"},
         ),
         moving(
             "P12 to npz",
-            "1.8 GB inline: save the weights as an archive of NumPy",
+            "3.4 GB external: save the weights as an archive of NumPy",
             "to_npz",
-            INLINE,
-            "onnx and NumPy",
+            {"onnx and NumPy": "converting"},
+        ),
+        moving(
+            "P27",
+            '3.4 GB of float32: save in one file with `dtype="float16"`',
+            "save_float16",
+            {CONVERTER: "converting"},
+            FEW_PAIRS,
+            CONVERTED,
+            (at_least(10, OURS, CONVERTER),),
+        ),
+        moving(
+            "P27 from safetensors",
+            '3.4 GB of float32 in safetensors: save a model in one file with `dtype="bfloat16"`',
+            "safetensors_to_bfloat16",
+            {BY_HAND: "converting"},
+            floor=CONVERTED,
         ),
     )
 }

@@ -352,6 +352,7 @@ INLINE_100MB = (18, 448, 8_000, FLOAT16)  # as many tensors as the next one
 INLINE_1800MB = (18, 1920, 27_000, FLOAT16)  # just under the 2 GiB that others can hold in one file
 SINGLE_3000MB = (18, 2432, 45_800, FLOAT16)
 EXTERNAL_3400MB = (40, 1792, 44_300, BFLOAT16)
+FLOAT32_3400MB = (18, 1792, 44_300, FLOAT)
 
 RECIPES: dict[str, Recipe] = {
     "inline_1800mb": _transformer(write_inline_transformer, INLINE_1800MB),
@@ -361,6 +362,7 @@ RECIPES: dict[str, Recipe] = {
     "single_3000mb": _transformer(write_inline_transformer, SINGLE_3000MB),
     "external_3400mb": _transformer(write_external_transformer, EXTERNAL_3400MB),
     "weights_3400mb": _transformer(write_weights_transformer, EXTERNAL_3400MB),
+    "float32_3400mb": _transformer(write_weights_transformer, FLOAT32_3400MB),
     "small_100k": Recipe(partial(write_small, count=100_000), partial(write_small, count=1_000)),
     "external_20k": Recipe(
         partial(write_small_external, count=20_000), partial(write_small_external, count=500)

@@ -100,9 +100,10 @@ def weights(path: Path, full: bool) -> dict[str, str]:
     return witness.arrays(found, full)
 
 
-def arrays(path: Path, full: bool) -> dict[str, str]:
-    """Prove what the tensors of a model are, wherever their values are."""
-    return witness.arrays(_read(path).arrays, full)
+def arrays(path: Path, full: bool, suffix: str = "") -> dict[str, str]:
+    """Prove what the tensors of a model are, wherever their values are; names without `suffix`."""
+    found = _read(path).arrays
+    return witness.arrays({name.removesuffix(suffix): a for name, a in found.items()}, full)
 
 
 def file(path: Path, _full: bool = True) -> dict[str, str]:

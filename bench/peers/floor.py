@@ -106,6 +106,12 @@ def copy_file_unsynced(folder: Path) -> Task:
     return _copy_file(folder, sync=False)
 
 
+def copy_bytes_unsynced(folder: Path) -> Task:
+    """The same for a work that converts types: what is in the copy proves nothing."""
+    task = _copy_file(folder, sync=False)
+    return Task(task.run, clean=task.clean)
+
+
 def _copy_file(folder: Path, sync: bool) -> Task:
     source, where = str(data_file(folder)), places(folder)
 

@@ -123,3 +123,17 @@ def to_inline(folder: Path) -> Task:
         return model
 
     return writing(folder, write, written.model)
+
+
+def to_safetensors(folder: Path) -> Task:
+    """The model, saved with its weights in a safetensors file."""
+    source = model_file(folder)
+
+    def write(path: Path) -> onnx_ir.Model:
+        model = onnx_ir.load(source)
+        onnx_ir.save_safetensors(model, path, size_threshold_bytes=0)
+        return model
+
+    return writing(
+        folder, write, lambda path, full: written.weights(path.with_suffix(".safetensors"), full)
+    )

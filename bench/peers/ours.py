@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -337,13 +338,35 @@ def to_npz(folder: Path) -> Task:
 
 
 def from_safetensors(folder: Path) -> Task:
-    """The weights in a safetensors file as a model in one file."""
+    """The weights in a safetensors file as a model with a data file of its own."""
     return writing(
         folder,
         lambda path: onnxmap.load_safetensors(data_file(folder)).save(
-            path, external_data=False, sync=False
+            path, external_data=NEW_DATA, sync=False
         ),
         written.arrays,
+    )
+
+
+def save_float16(folder: Path) -> Task:
+    """The model with its weights in float16, in one file."""
+    return writing(
+        folder,
+        lambda path: onnxmap.load(model_file(folder)).save(
+            path, external_data=False, dtype="float16", sync=False
+        ),
+        partial(written.arrays, suffix=".float16"),
+    )
+
+
+def safetensors_to_bfloat16(folder: Path) -> Task:
+    """The weights in a safetensors file as a model of bfloat16, in one file."""
+    return writing(
+        folder,
+        lambda path: onnxmap.load_safetensors(data_file(folder)).save(
+            path, external_data=False, dtype="bfloat16", sync=False
+        ),
+        partial(written.arrays, suffix=".bfloat16"),
     )
 
 
