@@ -526,7 +526,7 @@ class Model:
 
         Raises:
             ValueError: the path has another extension.
-            KeyError: there is no initializer of a name.
+            KeyError: there is no initializer of a name, or none that matches.
             SaveError: values do not fit `dtype` (`save.loss`). The file cannot hold some tensors,
                 which the error names (`save.not_carried`). NumPy reads bfloat16, float8 and smaller
                 types back as bytes.

@@ -20,13 +20,14 @@ from numpy.lib import format as npy
 from onnxmap import _core, _read
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_path, is_url
+from onnxmap._base.text import escape
 from onnxmap._files.load import checked_name, loads, wrap
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap._model import Model
 from onnxmap._write.documents import write_checkpoint
 from onnxmap._write.options import CheckpointOptions
-from onnxmap.errors import EditError, LimitError, ParseError
+from onnxmap.errors import EditError, LimitError, ParseError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +168,7 @@ def save_safetensors(
             which the error names: strings, sparse tensors, INT4, UINT4, INT2, UINT2 and
             COMPLEX128, or elements that end within a byte (`save.not_carried`). Another model uses
             a file of that name (`save.own_data`).
-        KeyError: there is no initializer of a name.
+        KeyError: there is no initializer of a name, or none that matches.
         TensorError, ExternalDataError: the values of a tensor cannot be read.
         The other errors of `save`.
 
@@ -375,5 +376,10 @@ def _write(
     if names is not None:
         initializers = Model(found.document, None, Options()).initializers
         chosen = [initializers[name].name for name in initializers._selected(names)]
+        if names and not chosen:
+            shown = escape(repr(names))
+            raise UnknownNameError(
+                f"no initializer matches {shown}", code="name.unknown", name=shown
+            )
         options = replace(options, names=chosen)
     return write_checkpoint(found, path, options)

@@ -185,6 +185,9 @@ def test_names_choose_tensors(tmp_path: Path) -> None:
     assert list(load_file(path)) == ["b.w"]
     with pytest.raises(KeyError, match=r"a\.w"):
         onnxmap.save_safetensors(model, path, ["a.v"])
+    with pytest.raises(onnxmap.UnknownNameError, match=r"no initializer matches 'c\.\*'"):
+        onnxmap.save_safetensors(model, path, "c.*")
+    assert list(load_file(path)) == ["b.w"]
     onnxmap.save_safetensors(model, path, [], sync=False)
     assert load_file(path) == {}
 
