@@ -27,7 +27,7 @@ std::string escaped(std::string_view text, char quote) {
     return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     const bool cut = text.size() > kMostQuoted;
     std::string out = "'";
     out += escaped(text.substr(0, kMostQuoted), '\'');
@@ -36,7 +36,7 @@ std::string quoted(std::string_view text) {
 }
 
 void fail_at(const char* code, const std::string& path, const std::string& reason) {
-    Error error(code, quoted(path) + reason);
+    Error error(code, in_quotes(path) + reason);
     error.file = path;
     throw error;
 }

@@ -70,6 +70,6 @@ template <class Call>
 [[nodiscard]] std::string escaped(std::string_view text, char quote);
 
 /// Text of the input for an error text: control characters escaped, cut at 200 characters.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace onnxmap

@@ -47,16 +47,16 @@ void check_reference(Findings& findings, const AttributeParts& parts, const Fiel
     const model::NameTable* const attributes = owner == nullptr ? nullptr : owner->attributes;
     if (attributes == nullptr) {
         findings.add(Rule::attribute_reference, place, [&] {
-            return "it refers to the attribute " + quoted(parts.reference) +
+            return "it refers to the attribute " + in_quotes(parts.reference) +
                    " of a function, and its node is in none";
         });
     } else if (!attributes->find(parts.reference)) {
         findings.add(Rule::attribute_reference_name, place,
-                     [&] { return "the function has no attribute " + quoted(parts.reference); });
+                     [&] { return "the function has no attribute " + in_quotes(parts.reference); });
     }
     if (parts.value != nullptr) {
         findings.add(Rule::attribute_reference_value, place, [&] {
-            return "it refers to " + quoted(parts.reference) + ", and has a value in " +
+            return "it refers to " + in_quotes(parts.reference) + ", and has a value in " +
                    std::string(parts.value->name);
         });
     }

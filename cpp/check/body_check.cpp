@@ -34,7 +34,7 @@ void check_count(Checking& checking, const FieldPath& place, std::size_t has, st
 }  // namespace
 
 std::string type_text(Checking& checking, const SignatureTypes::Input& input) {
-    return quoted(checking.visible.names().name(input.value)) + " is " + input.type.text();
+    return in_quotes(checking.visible.names().name(input.value)) + " is " + input.type.text();
 }
 
 void BodyCheck::begin(std::uint64_t node, const onnx::Message& message,

@@ -114,7 +114,7 @@ void Checking::report_not_described(const FieldPath& root) {
             return std::to_string(count) +
                    (count == 1 ? " node has an operator" : " nodes have operators") + " of " +
                    (domain.empty() ? "a version of ai.onnx that is newer than onnxmap"
-                                   : "the domain " + quoted(domain));
+                                   : "the domain " + in_quotes(domain));
         });
     }
 }
@@ -132,13 +132,13 @@ void check_reverse_dns(Findings& findings, Rule rule, std::string_view domain,
                        const FieldPath& place) {
     if (plain_domain(domain).empty() || is_reverse_dns(domain)) return;
     findings.add(rule, place,
-                 [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
+                 [&] { return in_quotes(domain) + " is not a name in reverse DNS form"; });
 }
 
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& place) {
     if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
     findings.add(Rule::graph_identifier, place,
-                 [&] { return "the name " + quoted(name) + " is not an identifier of C"; });
+                 [&] { return "the name " + in_quotes(name) + " is not an identifier of C"; });
 }
 
 }  // namespace onnxmap::check

@@ -39,7 +39,7 @@ class Parameters {
     void add(std::string_view name, const FieldPath& place) {
         if (names_.add(name).is_new) return;
         checking_.found(Rule::function_parameter_repeated, place, [&] {
-            return "the function has two " + std::string(kind_) + "s " + quoted(name);
+            return "the function has two " + std::string(kind_) + "s " + in_quotes(name);
         });
     }
 
@@ -110,7 +110,7 @@ void check_function_imports(Checking& checking, const onnx::Message& function,
         }
         checking.found(Rule::function_opset_version, at, [&] {
             return "the function imports version " + std::to_string(version) + " of " +
-                   quoted(domain) + ", and the model version " + std::to_string(*in_model);
+                   in_quotes(domain) + ", and the model version " + std::to_string(*in_model);
         });
     });
 }
@@ -142,7 +142,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     check_identifier(checking.findings, name, place);
     if (plain_domain(domain).empty() && !checking.set) {
         checking.found(Rule::function_standard_domain, place, [&] {
-            return "the function " + quoted(name) + " is in the default domain";
+            return "the function " + in_quotes(name) + " is in the default domain";
         });
     }
     Imports imports;
@@ -179,7 +179,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
                       outputs.add(output, at);
                       if (checking.visible.is_visible(checking.visible.id(output))) return;
                       checking.found(Rule::function_output_undefined, at, [&] {
-                          return "nothing defines the output " + quoted(output);
+                          return "nothing defines the output " + in_quotes(output);
                       });
                   });
     check_value_infos(checking, function, place);
@@ -198,13 +198,14 @@ void note_imports(Checking& checking, const onnx::Message& parent, const wire::F
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         if (version < 1) {
             checking.found(Rule::model_opset_import_version, at, [&] {
-                return "the version of " + quoted(domain) + " is " + std::to_string(version);
+                return "the version of " + in_quotes(domain) + " is " + std::to_string(version);
             });
         }
         check_reverse_dns(checking.findings, Rule::model_opset_import_domain, domain, at);
         if (!imports.add(domain, version)) {
-            checking.found(Rule::model_opset_import_repeated, at,
-                           [&] { return "the domain " + quoted(domain) + " is imported twice"; });
+            checking.found(Rule::model_opset_import_repeated, at, [&] {
+                return "the domain " + in_quotes(domain) + " is imported twice";
+            });
         }
     });
 }
@@ -240,7 +241,7 @@ void note_functions(Checking& checking, const onnx::Message& parent, const wire:
                 return;
             }
             checking.found(Rule::function_repeated, place, [&] {
-                return "another function before it has the name " + quoted(name) +
+                return "another function before it has the name " + in_quotes(name) +
                        " in the same domain, and the same overload";
             });
         });
@@ -265,12 +266,12 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
         if (may_be_unused || checking.functions.signature(position).is_used) continue;
         const auto [index, name] = by_position[position];
         checking.found(Rule::function_unused, FieldPath{&root, &row, index},
-                       [&] { return "nothing calls the function " + quoted(name); });
+                       [&] { return "nothing calls the function " + in_quotes(name); });
     }
     for (const std::uint32_t position : checking.functions.recursive()) {
         const auto [index, name] = by_position[position];
         checking.found(Rule::function_recursion, FieldPath{&root, &row, index},
-                       [&] { return "the function " + quoted(name) + " calls itself"; });
+                       [&] { return "the function " + in_quotes(name) + " calls itself"; });
     }
 }
 

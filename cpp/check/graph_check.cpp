@@ -184,18 +184,18 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
     const bool is_segment = tensor::is_segment(tensor);
     if ((marks & Mark::is_initializer) != 0 && !is_segment) {
         checking_.found(Rule::graph_initializer_repeated, place, [&] {
-            return "another initializer before it has the name " + quoted(name);
+            return "another initializer before it has the name " + in_quotes(name);
         });
     }
     const bool is_input = (marks & Mark::is_input) != 0;
     const bool has_constants = checking_.ir_version >= kFirstWithConstants;
     if (!is_input && !has_constants && kind_ != GraphKind::algorithm) {
         checking_.found(Rule::graph_initializer_input, place,
-                        [&] { return quoted(name) + " is not an input of the graph"; });
+                        [&] { return in_quotes(name) + " is not an input of the graph"; });
     }
     if (is_input && has_constants && kind_ == GraphKind::subgraph) {
         checking_.found(Rule::graph_initializer_default, place,
-                        [&] { return quoted(name) + " is an input of the subgraph, too"; });
+                        [&] { return in_quotes(name) + " is an input of the subgraph, too"; });
     }
     const bool is_dense = place.row == &field<"GraphProto.initializer">;
     if (is_input && is_dense) check_default(tensor, place);
@@ -244,7 +244,7 @@ void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& pla
     if (kind == nullptr) return;
     if (kind == &field<"TypeProto.tensor_type"> && fits(tensor, *type->child(*kind))) return;
     checking_.found(Rule::graph_initializer_type, place, [&] {
-        return "the initializer " + quoted(name) +
+        return "the initializer " + in_quotes(name) +
                " has another element type or shape than the input of its name";
     });
 }
@@ -261,15 +261,15 @@ void GraphCheck::check_outputs() {
         const bool is_own = (visible.here(id) & VisibleValues::kDefined) != 0;
         if (!is_own && !visible.is_visible(id)) {
             checking_.found(Rule::graph_output_undefined, place,
-                            [&] { return "nothing defines the output " + quoted(name); });
+                            [&] { return "nothing defines the output " + in_quotes(name); });
         } else if (!is_own && kind_ == GraphKind::subgraph) {
             checking_.found(Rule::graph_output_undefined, place, [&] {
-                return "the output " + quoted(name) + " is a value of a graph around this one";
+                return "the output " + in_quotes(name) + " is a value of a graph around this one";
             });
         }
         if ((visible.here(id) & Mark::is_output) != 0) {
             checking_.found(Rule::graph_output_repeated, place, [&] {
-                return "another output before it has the name " + quoted(name);
+                return "another output before it has the name " + in_quotes(name);
             });
         }
         const bool is_made = (visible.here(id) & Mark::is_made) != 0;
@@ -280,26 +280,28 @@ void GraphCheck::check_outputs() {
 
 void GraphCheck::check_value_infos() {
     VisibleValues& visible = checking_.visible;
-    for_each(field<"GraphProto.value_info">, [&](const onnx::Message& value,
-                                                 const FieldPath& place) {
-        const std::string_view name = name_of_value(value);
-        check_named(value, name, place);
-        if (name.empty()) return;
-        const VisibleValues::Id id = visible.id(name);
-        const unsigned marks = visible.here(id);
-        if ((marks & Mark::is_described) != 0) {
-            checking_.found(Rule::graph_value_info_repeated, place,
-                            [&] { return "another entry before it describes " + quoted(name); });
-        } else if ((marks & (Mark::is_input | Mark::is_output)) != 0) {
-            checking_.found(Rule::graph_value_info_inner, place,
-                            [&] { return quoted(name) + " is an input or output of the graph"; });
-        } else if ((marks & VisibleValues::kDefined) == 0) {
-            checking_.found(Rule::graph_value_info_inner, place,
-                            [&] { return "the graph has no value " + quoted(name); });
-        }
-        if ((marks & Mark::is_initializer) != 0) check_described(value, id, place);
-        visible.mark(id, Mark::is_described);
-    });
+    for_each(field<"GraphProto.value_info">,
+             [&](const onnx::Message& value, const FieldPath& place) {
+                 const std::string_view name = name_of_value(value);
+                 check_named(value, name, place);
+                 if (name.empty()) return;
+                 const VisibleValues::Id id = visible.id(name);
+                 const unsigned marks = visible.here(id);
+                 if ((marks & Mark::is_described) != 0) {
+                     checking_.found(Rule::graph_value_info_repeated, place, [&] {
+                         return "another entry before it describes " + in_quotes(name);
+                     });
+                 } else if ((marks & (Mark::is_input | Mark::is_output)) != 0) {
+                     checking_.found(Rule::graph_value_info_inner, place, [&] {
+                         return in_quotes(name) + " is an input or output of the graph";
+                     });
+                 } else if ((marks & VisibleValues::kDefined) == 0) {
+                     checking_.found(Rule::graph_value_info_inner, place,
+                                     [&] { return "the graph has no value " + in_quotes(name); });
+                 }
+                 if ((marks & Mark::is_initializer) != 0) check_described(value, id, place);
+                 visible.mark(id, Mark::is_described);
+             });
 }
 
 // A value that no node makes has its type and shape from an input or initializer.
@@ -330,7 +332,7 @@ void GraphCheck::check_unused() {
         checking_.found(Rule::graph_initializer_unused,
                         FieldPath{&place_, &field<"GraphProto.initializer">, index}, [&] {
                             return "nothing uses the initializer " +
-                                   quoted(checking_.visible.names().name(id));
+                                   in_quotes(checking_.visible.names().name(id));
                         });
     }
 }
@@ -344,13 +346,13 @@ void GraphCheck::check_annotations() {
             return;
         }
         checking_.found(Rule::quantization_tensor, place,
-                        [&] { return "the graph has no value " + quoted(name); });
+                        [&] { return "the graph has no value " + in_quotes(name); });
     };
     const auto check_repeated = [&](model::NameTable& before, std::string_view name,
                                     const FieldPath& place) {
         if (before.add(name).is_new) return;
         checking_.found(Rule::quantization_repeated, place,
-                        [&] { return "another entry before it is about " + quoted(name); });
+                        [&] { return "another entry before it is about " + in_quotes(name); });
     };
     model::NameTable annotated;
     for_each(field<"GraphProto.quantization_annotation">,
@@ -367,7 +369,7 @@ void GraphCheck::check_annotations() {
                      check_repeated(keys, key, here);
                      if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
                          checking_.found(Rule::quantization_key, here, [&] {
-                             return quoted(key) + " is not a key that ONNX defines";
+                             return in_quotes(key) + " is not a key that ONNX defines";
                          });
                      }
                      check_name(entry.text(field<"StringStringEntryProto.value">), here);

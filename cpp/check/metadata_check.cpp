@@ -69,7 +69,7 @@ void check_metadata(Findings& findings, const onnx::Message& message, const wire
             findings.add(rule, here, "the entry has no key");
         } else if (!keys.add(key).is_new) {
             findings.add(rule, here,
-                         [&] { return "another entry before it has the key " + quoted(key); });
+                         [&] { return "another entry before it has the key " + in_quotes(key); });
         }
     });
 }
@@ -94,7 +94,7 @@ void check_predefined_metadata(Findings& findings, const onnx::Message& model,
         if (known == kPredefined.end()) return;
         if (!text.empty() && std::ranges::find(known->values, text) != known->values.end()) return;
         findings.add(Rule::model_metadata_value, here,
-                     [&] { return quoted(text) + " is not a value of " + std::string(key); });
+                     [&] { return in_quotes(text) + " is not a value of " + std::string(key); });
     });
 }
 

@@ -83,8 +83,9 @@ void check_unused_imports(Checking& checking, const onnx::Message& model, const 
         const auto domain = model.inner(row, value).text(field<"OperatorSetIdProto.domain">);
         const FieldPath at{&root, &row, i++};
         if (plain_domain(domain).empty() || checking.uses_domain(domain)) return;
-        checking.found(Rule::model_opset_import_unused, at,
-                       [&] { return "no node has an operator of the domain " + quoted(domain); });
+        checking.found(Rule::model_opset_import_unused, at, [&] {
+            return "no node has an operator of the domain " + in_quotes(domain);
+        });
     });
 }
 
@@ -98,7 +99,7 @@ void note_devices(Checking& checking, const onnx::Message& model, const FieldPat
             checking.found(Rule::model_device_name, place, "the configuration has no name");
         } else if (!checking.devices.add(name).is_new) {
             checking.found(Rule::model_device_name, place, [&] {
-                return "another configuration before it has the name " + quoted(name);
+                return "another configuration before it has the name " + in_quotes(name);
             });
         }
     });

@@ -43,12 +43,13 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
         const FieldPath here{&place, &row, i, is_repeated ? std::string_view() : name};
         if (is_repeated) {
             findings.add(Rule::node_attribute_repeated, here, [&] {
-                return "another attribute before it has the name " + quoted(name);
+                return "another attribute before it has the name " + in_quotes(name);
             });
         }
         if (!name.empty() && parts.uses(name)) {
-            findings.add(Rule::node_attribute_name, here,
-                         [&] { return "the attribute has the name of the value " + quoted(name); });
+            findings.add(Rule::node_attribute_name, here, [&] {
+                return "the attribute has the name of the value " + in_quotes(name);
+            });
         }
         if (attribute.has_bad_text) check_texts(findings, message, here);
         check_attribute(checking.ir_version, findings, attribute, here, &owner);
@@ -63,21 +64,21 @@ void check_operator(const Checking& checking, Findings& findings, const NodePart
                     const FieldPath& place, const Owner& owner) {
     if (parts.op_type.empty()) {
         findings.add(Rule::node_op_type, place,
-                     [&] { return "the node " + quoted(parts.name) + " has no op_type"; });
+                     [&] { return "the node " + in_quotes(parts.name) + " has no op_type"; });
         return;
     }
     check_identifier(findings, parts.op_type, place);
     if (!owner.imports.find(parts.domain)) {
         findings.add(Rule::node_domain, place, [&] {
-            return "the node " + quoted(parts.title()) + " has an operator of the domain " +
-                   quoted(parts.domain) + ", which is not imported";
+            return "the node " + in_quotes(parts.title()) + " has an operator of the domain " +
+                   in_quotes(parts.domain) + ", which is not imported";
         });
     }
     if (parts.overload.empty()) return;
     if (!checking.functions.find(parts.domain, parts.op_type, parts.overload)) {
         findings.add(Rule::node_overload, place, [&] {
-            return "the model has no function " + quoted(parts.op_type) + " with the overload " +
-                   quoted(parts.overload);
+            return "the model has no function " + in_quotes(parts.op_type) + " with the overload " +
+                   in_quotes(parts.overload);
         });
     }
 }
@@ -92,7 +93,7 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
         const auto id = device.text(field<"NodeDeviceConfigurationProto.configuration_id">);
         if (!checking.devices.find(id)) {
             findings.add(Rule::model_device, here,
-                         [&] { return "the model has no device configuration " + quoted(id); });
+                         [&] { return "the model has no device configuration " + in_quotes(id); });
         }
         std::uint64_t spec = 0;
         device.for_each_value(sharding, [&](const wire::Field& value) {
@@ -101,7 +102,7 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
                 device.inner(sharding, value).text(field<"ShardingSpecProto.tensor_name">);
             if (parts.uses(tensor)) return;
             findings.add(Rule::model_device, at, [&] {
-                return quoted(tensor) + " is neither an input nor an output of the node";
+                return in_quotes(tensor) + " is neither an input nor an output of the node";
             });
         });
     }
@@ -159,7 +160,7 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
     check_same_in_model(owner, callee, findings, parts, place);
     if (parts.has_no_output()) {
         findings.add(Rule::node_outputs, place,
-                     [&] { return "the node " + quoted(parts.title()) + " has no output"; });
+                     [&] { return "the node " + in_quotes(parts.title()) + " has no output"; });
     } else {
         check_trailing(findings, parts.outputs, field<"NodeProto.output">, place);
     }

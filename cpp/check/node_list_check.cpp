@@ -48,7 +48,7 @@ void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& pl
     const bool is_new = (visible.here(id) & VisibleValues::kDefined) == 0;
     if (is_new && visible.is_from_outside(id)) {
         checking_.found(Rule::value_shadowed_input, place, [&] {
-            return quoted(name) + " is also a value of a graph around this one";
+            return in_quotes(name) + " is also a value of a graph around this one";
         });
     } else if (!is_new && mark == Mark::is_input) {
         defined_again(id, place);
@@ -59,7 +59,7 @@ void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& pl
 
 void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& place) {
     checking_.found(Rule::value_repeated, place, [&] {
-        return quoted(checking_.visible.names().name(value)) + " is defined a second time";
+        return in_quotes(checking_.visible.names().name(value)) + " is defined a second time";
     });
 }
 
@@ -177,7 +177,7 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
         case Kind::named:
             if (node_names_.add(event.name, event.hash).is_new) break;
             checking_.found(Rule::node_name_repeated, place_of(node), [&] {
-                return "another node before it has the name " + quoted(event.name);
+                return "another node before it has the name " + in_quotes(event.name);
             });
             break;
         case Kind::used: {
@@ -212,7 +212,7 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
         const FieldPath output{&place, &field<"NodeProto.output">, event.slot};
         if (visible.is_from_outside(value)) {
             checking_.found(Rule::value_shadowed, output, [&] {
-                return quoted(event.name) + " is also a value of a graph around this one";
+                return in_quotes(event.name) + " is also a value of a graph around this one";
             });
         } else if (visible.is_visible(value)) {
             defined_again(value, output);
@@ -232,7 +232,7 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
         checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
                         [&] {
                             return "the node makes " + made.text() + ", and the graph says that " +
-                                   quoted(event.name) + " is " + told.text();
+                                   in_quotes(event.name) + " is " + told.text();
                         });
     }
     visible.set_type(value, made);
@@ -246,8 +246,8 @@ void NodeListCheck::judge_output(const Event& event, std::uint64_t node, onnx::V
     const FieldPath place = place_of(node);
     checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
                     [&] {
-                        return "the graph says that " + quoted(event.name) + " is " + told.text() +
-                               ", which " + std::string(op->name()) + " of version " +
+                        return "the graph says that " + in_quotes(event.name) + " is " +
+                               told.text() + ", which " + std::string(op->name()) + " of version " +
                                std::to_string(op->since()) + " does not make";
                     });
 }
@@ -326,7 +326,7 @@ void NodeListCheck::resolve() {
                              is_here ? &row_ : &field<"GraphProto.node">, each.node};
         const FieldPath input{&node, &field<"NodeProto.input">, each.slot};
         checking_.found(is_late ? Rule::value_unsorted : Rule::value_undefined, input, [&] {
-            return "the node " + quoted(each.title) + " uses " + quoted(name) +
+            return "the node " + in_quotes(each.title) + " uses " + in_quotes(name) +
                    (is_late ? " before a node makes it" : ", which nothing defines");
         });
     }

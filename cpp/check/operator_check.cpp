@@ -73,7 +73,7 @@ void check_count(Findings& findings, const Names& each, Title&& title, std::stri
     findings.add(each.rule, place, [&] {
         const std::string range = each.all_or_one ? "1 or " + std::to_string(each.most) + " outputs"
                                                   : range_text(each.least, each.most, each.what);
-        return title() + " has " + range + ", and the node " + quoted(node) + " has " +
+        return title() + " has " + range + ", and the node " + in_quotes(node) + " has " +
                std::to_string(count);
     });
 }
@@ -113,7 +113,7 @@ std::string wrong_type_text(const onnx::Operator& op, std::string_view attribute
                             std::int64_t number) {
     const onnx::ValueType type(TypeKind::tensor, number);
     const bool is_known = onnx::find_data_type(static_cast<std::int32_t>(number)) != nullptr;
-    return "the attribute " + quoted(attribute) + " is " +
+    return "the attribute " + in_quotes(attribute) + " is " +
            (type.is_known() && is_known ? type.text() : std::to_string(number)) + ", which " +
            std::string(op.name()) + " of version " + std::to_string(op.since()) + " does not make";
 }
@@ -144,20 +144,20 @@ Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& pa
         findings.add(Rule::operator_unknown, place, [&] {
             return "version " + std::to_string(*version) + " of " +
                    (is_standard ? "ai.onnx" : std::string(parts.domain)) + " has no operator " +
-                   quoted(parts.op_type) +
+                   in_quotes(parts.op_type) +
                    unknown_operator_hint(parts.domain, *version, parts.op_type);
         });
     } else if (found_.operator_->deprecated()) {
         findings.add(Rule::operator_deprecated, place, [&] {
             return title() + " is deprecated" + replacement_hint(*found_.operator_) +
-                   "; the node " + quoted(parts.title()) + " uses it";
+                   "; the node " + in_quotes(parts.title()) + " uses it";
         });
         found_ = {};
     }
 }
 
 std::string Callee::title() const {
-    if (function_ != nullptr) return "the function " + quoted(name_);
+    if (function_ != nullptr) return "the function " + in_quotes(name_);
     return std::string(name_) + " of version " + std::to_string(found_.operator_->since());
 }
 
@@ -194,7 +194,7 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
     const std::string_view name = attribute.name;
     const auto unknown = [&] {
         findings.add(Rule::operator_attribute_unknown, place, [&] {
-            return title() + " has no attribute " + quoted(name) +
+            return title() + " has no attribute " + in_quotes(name) +
                    (found_.operator_ ? unknown_attribute_hint(*found_.operator_, name) : "");
         });
     };
@@ -213,7 +213,7 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
     const std::int32_t type = attribute.type.value_or(0);
     if (type == 0 || type == known->type) return;
     findings.add(Rule::operator_attribute_type, place, [&] {
-        return "the attribute " + quoted(name) + " of " + title() + " is " +
+        return "the attribute " + in_quotes(name) + " of " + title() + " is " +
                attribute_type_text(known->type) + ", and that of the node " +
                attribute_type_text(type);
     });
@@ -225,7 +225,7 @@ void Callee::check_attributes(Findings& findings, const model::NameTable& names,
     found_.operator_->for_each_attribute([&](const onnx::Operator::Attribute& each) {
         if (!each.required || names.find(each.name)) return;
         findings.add(Rule::operator_attribute_missing, place, [&] {
-            return title() + " needs the attribute " + quoted(each.name) +
+            return title() + " needs the attribute " + in_quotes(each.name) +
                    ", and the node has none of that name";
         });
     });

@@ -22,7 +22,7 @@ constexpr Replacement kReplacements[] = {
 };
 
 std::string question(const NearestName& nearest) {
-    return nearest.found() ? "; did you mean " + quoted(nearest.found()->name) + "?" : "";
+    return nearest.found() ? "; did you mean " + in_quotes(nearest.found()->name) + "?" : "";
 }
 
 // Calls visit(operator) for each version of each operator of a name, by domain, the newest first.
@@ -47,8 +47,8 @@ std::string unknown_operator_hint(std::string_view domain, std::int64_t version,
         if (&its == &*own) {
             hint = "; version " + std::to_string(op.since()) + " is the first that has it";
         } else if (hint.empty()) {
-            hint = "; the domain " + quoted(its.name.empty() ? onnx::kStandardDomain : its.name) +
-                   " has it";
+            hint = "; the domain " +
+                   in_quotes(its.name.empty() ? onnx::kStandardDomain : its.name) + " has it";
         }
     });
     if (!hint.empty()) return hint;

@@ -20,7 +20,7 @@ void check_form(Checking& checking, const onnx::Message& set, const wire::FieldR
     const auto text = set.text(row);
     if (text.empty() || is_semver_part(text)) return;
     checking.found(Rule::operator_set_prerelease, FieldPath{&root, &row},
-                   [&] { return quoted(text) + " is not in the form of Semantic Versioning"; });
+                   [&] { return in_quotes(text) + " is not in the form of Semantic Versioning"; });
 }
 
 void check_function(Checking& checking, const onnx::Message& function, const FieldPath& place,
@@ -29,13 +29,13 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     const auto domain = function.text(field<"FunctionProto.domain">);
     if (!domain.empty() && plain_domain(domain) != plain_domain(checking.set->domain)) {
         checking.found(Rule::operator_set_function_domain, place, [&] {
-            return "the function is of the domain " + quoted(domain) + ", and the set of " +
-                   quoted(checking.set->domain);
+            return "the function is of the domain " + in_quotes(domain) + ", and the set of " +
+                   in_quotes(checking.set->domain);
         });
     }
     if (names.find(name)) {
         checking.found(Rule::operator_set_operator_name, place,
-                       [&] { return "an operator of the set has the name " + quoted(name); });
+                       [&] { return "an operator of the set has the name " + in_quotes(name); });
     }
 }
 
@@ -53,13 +53,13 @@ void check_members(Checking& checking, const onnx::Message& set, const FieldPath
             checking.found(Rule::operator_set_operator_name, place, "the operator has no op_type");
         } else if (!names.add(name).is_new) {
             checking.found(Rule::operator_set_operator_name, place, [&] {
-                return "another operator before it has the name " + quoted(name);
+                return "another operator before it has the name " + in_quotes(name);
             });
         }
         const std::int64_t since = each.int64(field<"OperatorProto.since_version">);
         if (since < 1 || since > version) {
             checking.found(Rule::operator_set_since_version, place, [&] {
-                return "since_version of " + quoted(name) + " is " + std::to_string(since);
+                return "since_version of " + in_quotes(name) + " is " + std::to_string(since);
             });
         }
     });
@@ -76,7 +76,7 @@ void check_members(Checking& checking, const onnx::Message& set, const FieldPath
 void check_operator_set(Checking& checking, const onnx::Message& set, const FieldPath& root) {
     if (set.text(field<"OperatorSetProto.magic">) != kMagic) {
         checking.found(Rule::operator_set_magic, root, [&] {
-            return "magic is " + quoted(set.text(field<"OperatorSetProto.magic">));
+            return "magic is " + in_quotes(set.text(field<"OperatorSetProto.magic">));
         });
     }
     for (const wire::FieldRow* const row :

@@ -95,11 +95,11 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
                               key.starts_with("prepacked");
         if (!is_known) {
             checking.found(Rule::ext_unknown_key, here,
-                           [&] { return quoted(key) + " is not a key of external data"; });
+                           [&] { return in_quotes(key) + " is not a key of external data"; });
         }
         if (key == "checksum" && !is_sha1(text)) {
             checking.found(Rule::ext_checksum_form, here,
-                           [&] { return quoted(text) + " is not a SHA-1 digest"; });
+                           [&] { return in_quotes(text) + " is not a SHA-1 digest"; });
         }
     });
     if (i > 0 && !header.external) {

@@ -85,7 +85,7 @@ class TrainingCheck {
             const auto name = algorithm.inner(row, value).text(name_row);
             if (name.empty() || !of_main.find(name)) return;
             checking_.found(Rule::training_name_repeated, at, [&] {
-                return "the " + std::string(row.name) + " " + quoted(name) +
+                return "the " + std::string(row.name) + " " + in_quotes(name) +
                        " is also one of the model's graph";
             });
         });
@@ -103,15 +103,15 @@ class TrainingCheck {
             const auto value = entry.text(field<"StringStringEntryProto.value">);
             if (!keys.add(key).is_new) {
                 checking_.found(Rule::training_key_repeated, at,
-                                [&] { return quoted(key) + " is bound twice"; });
+                                [&] { return in_quotes(key) + " is bound twice"; });
             }
             if (!main_.initializers.find(key) && !step.initializers.find(key)) {
                 checking_.found(Rule::training_key_unknown, at,
-                                [&] { return "no initializer has the name " + quoted(key); });
+                                [&] { return "no initializer has the name " + in_quotes(key); });
             }
             if (!find_value(value)) {
                 checking_.found(Rule::training_value_unknown, at,
-                                [&] { return "no output has the name " + quoted(value); });
+                                [&] { return "no output has the name " + in_quotes(value); });
             }
         });
     }

@@ -30,7 +30,7 @@ void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPa
     if (value && param) {
         checking.found(Rule::type_dimension, place, [&] {
             return "the dimension has the value " + std::to_string(*value) + " and the parameter " +
-                   quoted(*param);
+                   in_quotes(*param);
         });
     }
     if (value && *value < 0) {
@@ -176,7 +176,7 @@ void check_value_info(Checking& checking, const onnx::Message& value_info, const
     const auto type = value_info.child(row);
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
     const FieldPath here{&place, &row};
-    const auto title = [&] { return quoted(value_info.text(field<"ValueInfoProto.name">)); };
+    const auto title = [&] { return in_quotes(value_info.text(field<"ValueInfoProto.name">)); };
     if (kind == nullptr) {
         if (is_boundary) {
             checking.found(Rule::graph_value_type, place,

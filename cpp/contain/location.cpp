@@ -106,7 +106,7 @@ void check_location(std::string_view location) {
     });
     for_each_component(location, kWindows, [](std::string_view name) {
         if (const char* const meaning = other_meaning(name)) {
-            unsafe(quoted(name) + " is a reserved name: Windows " + meaning,
+            unsafe(in_quotes(name) + " is a reserved name: Windows " + meaning,
                    "rename the file, and change the location in the model");
         }
     });

@@ -13,7 +13,7 @@ namespace onnxmap::model {
 
 Error duplicate_name(std::string_view what, std::string_view name, std::string_view advice) {
     return {"model.duplicate_name", "more than one " + std::string(what) + " is named " +
-                                        quoted(name) + "; " + std::string(advice)};
+                                        in_quotes(name) + "; " + std::string(advice)};
 }
 
 void ListNames::add(std::string_view name) {

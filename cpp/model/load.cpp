@@ -29,7 +29,7 @@ std::vector<std::uint8_t> head_of(const source::Source& source) {
 Error explained(const Error& error, const source::Source& source,
                 const wire::MessageTable& message) {
     const std::string reason = why_not(head_of(source), message);
-    std::string text = source.path().empty() ? "buffer" : quoted(source.path());
+    std::string text = source.path().empty() ? "buffer" : in_quotes(source.path());
     text += ": ";
     if (!reason.empty()) text += reason + " (";
     text += error.what();

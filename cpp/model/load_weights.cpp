@@ -40,7 +40,7 @@ decltype(auto) about_file(const source::Source& file, Read&& read) {
         return read();
     } catch (const Error& error) {
         if (error.code == "file.changed") throw;
-        std::string text = quoted(file.path()) + ": " + error.what();
+        std::string text = in_quotes(file.path()) + ": " + error.what();
         if (error.offset) text += ", at offset " + std::to_string(*error.offset);
         Error full(error.code, text);
         full.offset = error.offset;
@@ -110,7 +110,7 @@ Shards read_index(const source::Source& file) {
             names.insert(names.end(), tensors.begin(), tensors.end());
         std::ranges::sort(names);
         if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
-            reader.fail("the index names the tensor " + quoted(*twice) + " twice");
+            reader.fail("the index names the tensor " + in_quotes(*twice) + " twice");
         }
         if (!has_map) reader.fail("the file is no index of shards: it has no weight_map");
         return shards;
@@ -125,7 +125,7 @@ class ModelWriter {
         std::string message;
         for (const std::uint64_t dim : tensor.shape) {
             if (dim > INT64_MAX) {
-                Error error("tensor.size_overflow", "tensor " + quoted(tensor.name) +
+                Error error("tensor.size_overflow", "tensor " + in_quotes(tensor.name) +
                                                         ": ONNX has no dimension of 2^63 and more");
                 error.tensor = tensor.name;
                 throw error;
@@ -280,7 +280,7 @@ class Loading {
             return !std::ranges::binary_search(present, name);
         });
         fail_at("model.safetensors", file.path(),
-                ": the shard has no tensor " + quoted(*missing) + ", which the index names");
+                ": the shard has no tensor " + in_quotes(*missing) + ", which the index names");
     }
 
     LoadOptions options_;

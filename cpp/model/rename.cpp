@@ -207,12 +207,12 @@ void Renaming::check() const {
         const std::string& after = names_[pair].after;
         if (after.empty()) throw std::invalid_argument("an initializer needs a name");
         if (found_[pair].is_taken) {
-            throw std::invalid_argument("the graph has a value of the name " + quoted(after) +
+            throw std::invalid_argument("the graph has a value of the name " + in_quotes(after) +
                                         " already");
         }
     }
     for (std::size_t pair = 0; pair < names_.size(); ++pair) {
-        const std::string after = quoted(names_[pair].after);
+        const std::string after = in_quotes(names_[pair].after);
         if (found_[pair].is_hidden) {
             throw std::invalid_argument("a subgraph has a value of its own of the name " + after +
                                         ", which would hide the initializer");

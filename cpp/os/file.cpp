@@ -59,7 +59,7 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
         if (count == 0) {
             check_same_state(path_, identity_, identity_now());
             Error error("file.changed",
-                        quoted(path_) + " ends before its " + std::to_string(size()) + " bytes");
+                        in_quotes(path_) + " ends before its " + std::to_string(size()) + " bytes");
             error.file = path_;
             error.offset = offset;
             throw error;

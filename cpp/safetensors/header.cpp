@@ -20,7 +20,7 @@ constexpr std::string_view kOrder[] = {
     "I8",  "U8",  "F6_E3M2", "F6_E2M3",     "F4",          "BOOL"};
 
 [[noreturn]] void fail_entry(const char* code, const Entry& entry, const std::string& reason) {
-    Error error(code, "tensor " + quoted(entry.name) + ": " + reason);
+    Error error(code, "tensor " + in_quotes(entry.name) + ": " + reason);
     error.tensor = entry.name;
     throw error;
 }
@@ -44,11 +44,11 @@ Entry read_entry(JsonReader& reader, std::string name) {
         const bool again = (key == "dtype" && entry.type != nullptr) ||
                            (key == "shape" && has_shape) ||
                            (key == "data_offsets" && !offsets.empty());
-        if (again) reader.fail("tensor " + quoted(entry.name) + " has " + key + " twice");
+        if (again) reader.fail("tensor " + in_quotes(entry.name) + " has " + key + " twice");
         if (key == "dtype") {
             const std::string type = reader.string();
             entry.type = type_named(type);
-            if (entry.type == nullptr) reader.fail("there is no dtype " + quoted(type));
+            if (entry.type == nullptr) reader.fail("there is no dtype " + in_quotes(type));
         } else if (key == "shape") {
             has_shape = true;
             read_list(entry.shape);
@@ -60,7 +60,7 @@ Entry read_entry(JsonReader& reader, std::string name) {
         }
     });
     if (entry.type == nullptr || !has_shape || offsets.empty()) {
-        reader.fail("tensor " + quoted(entry.name) + " lacks its dtype, shape or data_offsets");
+        reader.fail("tensor " + in_quotes(entry.name) + " lacks its dtype, shape or data_offsets");
     }
     entry.begin = offsets[0];
     entry.end = offsets[1];
@@ -115,7 +115,7 @@ void check_names(std::vector<std::string_view> names, const char* what) {
     std::ranges::sort(names);
     const auto twice = std::ranges::adjacent_find(names);
     if (twice == names.end()) return;
-    throw Error("model.safetensors", std::string(what) + " have the name " + quoted(*twice));
+    throw Error("model.safetensors", std::string(what) + " have the name " + in_quotes(*twice));
 }
 
 std::optional<std::uint64_t> length_of(ByteView head) noexcept {

@@ -114,7 +114,7 @@ void ConvertedValues::check_loss() const {
     for (const Part& part : parts_) {
         if (part.lost == 0 || ++tensors > kMostLossesNamed) continue;
         text += (text.empty() ? "" : ", ") + std::to_string(part.lost) + " of " +
-                std::to_string(part.count()) + " in " + quoted(part.name) + " as " +
+                std::to_string(part.count()) + " in " + in_quotes(part.name) + " as " +
                 std::string(part.cast.to().numpy);
     }
     if (tensors == 0) return;

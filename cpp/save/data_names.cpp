@@ -60,7 +60,7 @@ void check_data_location(const std::string& folder, const std::string& location)
         contain::check_location(location);
     } catch (const contain::LocationFault& fault) {
         const bool is_unsafe = std::string_view(fault.code) == "ext.unsafe_path";
-        Error error("ext.unsafe_path", "the name of the data file " + quoted(location) +
+        Error error("ext.unsafe_path", "the name of the data file " + in_quotes(location) +
                                            (is_unsafe ? " is unsafe: " : " ") + fault.why);
         error.location = location;
         throw error;
@@ -70,7 +70,7 @@ void check_data_location(const std::string& folder, const std::string& location)
 void check_text(const std::string& location) {
     if (is_text(location)) return;
     throw Error("save.data_name",
-                "the name of the data file " + quoted(location) +
+                "the name of the data file " + in_quotes(location) +
                     " is not UTF-8 or has a backslash, and other programs would not find it; "
                     "choose another name");
 }

@@ -78,7 +78,8 @@ void NameChanges::undo(const std::string& reason) {
         const char* between = "";
         for (const Change& each : changes_) {
             if (each.aside.empty()) continue;
-            message += std::exchange(between, ", ") + quoted(each.place->folder_path + each.aside);
+            message +=
+                std::exchange(between, ", ") + in_quotes(each.place->folder_path + each.aside);
         }
         Error failure("save.not_restored", message);
         failure.file = error.path;

@@ -23,7 +23,7 @@ namespace {
 
 [[noreturn]] void refuse_own(const std::string& path, const std::string& reason,
                              const char* advice = "") {
-    throw Error("save.own_data", "the save would replace " + quoted(path) + ", but " + reason +
+    throw Error("save.own_data", "the save would replace " + in_quotes(path) + ", but " + reason +
                                      "; choose another name" + advice);
 }
 
@@ -42,7 +42,7 @@ bool is_named_as_side(std::string_view name, const std::string& model) {
                             name.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-std::string has_values(const std::string& user) { return quoted(user) + " has values there"; }
+std::string has_values(const std::string& user) { return in_quotes(user) + " has values there"; }
 
 }  // namespace
 
@@ -201,7 +201,7 @@ void NameChecks::check_reachable(const LoadedFiles& files) const {
         if (!file || contain::rooted_path_of(*file, {&here, 1})) continue;
         if (!contain::rooted_path_of(*file, of_links)) continue;
         throw Error("save.link",
-                    quoted(path) +
+                    in_quotes(path) +
                         " is a link out of the folder, and the new model, which is no link, could "
                         "not follow it; pass external_data=False or "
                         "external_data=\"weights.data\"");

@@ -106,7 +106,7 @@ std::vector<SavePlan::Moved*> SavePlan::carried_in(
         } else if (!is_same(*known->second, *each)) {
             reason = "which is the name of two tensors";
         }
-        if (!reason.empty()) not_carried_.push_back(quoted(each->name) + ", " + reason);
+        if (!reason.empty()) not_carried_.push_back(in_quotes(each->name) + ", " + reason);
     }
     if (not_carried_.empty()) return found;
     std::string text = std::string(container) + " cannot hold ";
@@ -174,10 +174,10 @@ safetensors::Metadata SavePlan::checkpoint_metadata() const {
         const std::string key(entry.text(field<"StringStringEntryProto.key">));
         const std::string text(entry.text(field<"StringStringEntryProto.value">));
         if (!is_utf8(key) || !is_utf8(text)) {
-            throw Error("save.not_carried", "the metadata " + quoted(key) + " is not UTF-8");
+            throw Error("save.not_carried", "the metadata " + in_quotes(key) + " is not UTF-8");
         }
         if (!keys.insert(key).second) {
-            throw Error("save.not_carried", "the metadata has " + quoted(key) + " twice");
+            throw Error("save.not_carried", "the metadata has " + in_quotes(key) + " twice");
         }
         metadata.emplace_back(key, text);
     });

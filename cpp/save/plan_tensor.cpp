@@ -170,14 +170,14 @@ class SavePlan::TensorPlan {
         const std::string_view path = path_;
         if (!options_.names && path.starts_with("graph.sparse_initializer[") &&
             path.ends_with(".values")) {
-            plan_.not_carried_.push_back(quoted(header().name) + ", which is sparse");
+            plan_.not_carried_.push_back(in_quotes(header().name) + ", which is sparse");
         }
         if (!path.starts_with(kInitializers)) return false;
         return !options_.names || options_.names->contains(header().name);
     }
 
     void refuse_in_checkpoint() {
-        plan_.not_carried_.push_back(quoted(header().name) + ", of type STRING");
+        plan_.not_carried_.push_back(in_quotes(header().name) + ", of type STRING");
     }
 
     void put_into_checkpoint() {

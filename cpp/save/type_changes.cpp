@@ -164,7 +164,7 @@ std::int64_t opset_of(const onnx::Message& model) {
 [[noreturn]] void refuse_fixed(const std::vector<std::string_view>& names) {
     std::string text;
     const std::size_t named = std::min(names.size(), kMostNamedHere);
-    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + quoted(names[i]);
+    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
     if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
     throw Error(
         "save.dtype",

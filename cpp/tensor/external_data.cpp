@@ -39,8 +39,8 @@ constexpr std::size_t kMostSearches = 8;
                                 std::string_view location, const std::string& why,
                                 const std::string& root, const char* remedy = "",
                                 const std::string& advice = {}) {
-    std::string message = "external location " + quoted(location) + " " + why;
-    if (!root.empty()) message += " (the model directory is " + quoted(root) + ")";
+    std::string message = "external location " + in_quotes(location) + " " + why;
+    if (!root.empty()) message += " (the model directory is " + in_quotes(root) + ")";
     if (!advice.empty()) message += "; " + advice;
     fail(code, tensor, location, message, {}, remedy);
 }
@@ -74,12 +74,12 @@ std::uint64_t read_number(std::string_view text, const char* code, const char* k
     for (const char c : text) digits = digits && c >= '0' && c <= '9';
     if (!digits) {
         fail(code, tensor, location,
-             std::string("external ") + key + " " + quoted(text) + " is not a decimal number");
+             std::string("external ") + key + " " + in_quotes(text) + " is not a decimal number");
     }
     std::uint64_t value = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) {
         fail("ext.bounds", tensor, location,
-             std::string("external ") + key + " " + quoted(text) + " does not fit in 64 bits");
+             std::string("external ") + key + " " + in_quotes(text) + " does not fit in 64 bits");
     }
     return value;
 }
@@ -116,7 +116,7 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
         if (slot == nullptr) return;  // other keys have no effect
         if (slot->has_value()) {
             fail("ext.duplicate_key", name, location.value_or(""),
-                 "external_data has the key " + quoted(key) + " more than once");
+                 "external_data has the key " + in_quotes(key) + " more than once");
         }
         *slot = text;
     });
@@ -166,7 +166,7 @@ void ExternalFiles::check(std::string_view location, std::string_view tensor) co
             is_folder(unsafe ? inside : location.substr(0, location.find_last_not_of('/') + 1))
                 ? "name a file in it"
             : inside.empty() ? fault.advice
-                             : "write " + quoted(inside) + " in the model";
+                             : "write " + in_quotes(inside) + " in the model";
         fail_location(fault.code, tensor, location, (unsafe ? "is unsafe: " : "") + fault.why,
                       folder_.root, "", advice);
     }
@@ -217,8 +217,8 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     check(location, tensor);
     if (folder_.root.empty()) {
         fail("ext.no_root", tensor, location,
-             "its data is in " + quoted(location) + ", but a model from a buffer has no folder", {},
-             "root");
+             "its data is in " + in_quotes(location) + ", but a model from a buffer has no folder",
+             {}, "root");
     }
     // Opens the file without the mutex: opening may take a while and may need the interpreter lock.
     // If two threads open one file, both get the same source, and the other source is dropped after
@@ -242,7 +242,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open_file(std::string_view 
     } catch (const contain::Refused& refused) {
         if (refused.reason == contain::Refusal::not_regular) {
             fail("ext.not_regular", tensor, location,
-                 quoted(refused.path) + " is not a regular file", refused.path);
+                 in_quotes(refused.path) + " is not a regular file", refused.path);
         }
         const Reason reason = reason_of(refused.reason);
         fail_location("ext.unsafe_path", tensor, location, std::string("is unsafe: ") + reason.text,
@@ -259,7 +259,7 @@ void ExternalFiles::check_model() const {
 
 void ExternalFiles::fail_to_open(const FileError& error, std::string_view location,
                                  std::string_view tensor) const {
-    const std::string full = quoted(error.path);
+    const std::string full = in_quotes(error.path);
     if (error.number == ENOENT) check_model();  // a save may have taken the file away
     switch (error.number) {
         case ENOENT:
@@ -311,7 +311,7 @@ std::string ExternalFiles::find_near_name(std::string_view location) const {
         if (const auto& found = nearest.found()) {
             const char* const end_of_question =
                 found->only_encoding ? ", whose letters are encoded differently?" : "?";
-            return "; did you mean " + quoted(folder + found->name) + end_of_question +
+            return "; did you mean " + in_quotes(folder + found->name) + end_of_question +
                    " Rename that file, or change the location in the model";
         }
     }

@@ -26,7 +26,7 @@ bool has_range(const onnx::Message& segment) {
 }  // namespace
 
 std::string of_tensor(std::string_view name) {
-    return name.empty() ? std::string() : "tensor " + quoted(name) + ": ";
+    return name.empty() ? std::string() : "tensor " + in_quotes(name) + ": ";
 }
 
 void fail(const Header& header, const char* code, const std::string& message,

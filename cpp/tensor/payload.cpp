@@ -57,7 +57,7 @@ Payload find_external(const onnx::Message& message, const Header& header, const 
     if (!checked_add(entry.offset, expected, end) || end > file->size()) {
         fail(header, "ext.bounds",
              "it needs " + std::to_string(expected) + " bytes at offset " +
-                 std::to_string(entry.offset) + ", but " + quoted(entry.location) +
+                 std::to_string(entry.offset) + ", but " + in_quotes(entry.location) +
                  " is too short: the file has " + std::to_string(file->size()) +
                  " bytes; is it truncated?",
              entry.location);

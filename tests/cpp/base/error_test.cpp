@@ -10,13 +10,13 @@
 namespace onnxmap::test {
 
 TEST_CASE("error: text from a file is escaped and cut for a message") {
-    CHECK(quoted("") == "''");
-    CHECK(quoted("conv1.weight") == "'conv1.weight'");
-    CHECK(quoted("it's a \\") == "'it\\'s a \\\\'");
-    CHECK(quoted(std::string("a\0b\n\x1b\x7f", 6)) == "'a\\x00b\\x0a\\x1b\\x7f'");
-    CHECK(quoted("\xc3\xa4\xff") == "'\xc3\xa4\xff'");  // Python must be able to decode it
-    CHECK(quoted(std::string(200, 'x')) == "'" + std::string(200, 'x') + "'");
-    CHECK(quoted(std::string(201, 'x')) == "'" + std::string(200, 'x') + "...'");
+    CHECK(in_quotes("") == "''");
+    CHECK(in_quotes("conv1.weight") == "'conv1.weight'");
+    CHECK(in_quotes("it's a \\") == "'it\\'s a \\\\'");
+    CHECK(in_quotes(std::string("a\0b\n\x1b\x7f", 6)) == "'a\\x00b\\x0a\\x1b\\x7f'");
+    CHECK(in_quotes("\xc3\xa4\xff") == "'\xc3\xa4\xff'");  // Python must be able to decode it
+    CHECK(in_quotes(std::string(200, 'x')) == "'" + std::string(200, 'x') + "'");
+    CHECK(in_quotes(std::string(201, 'x')) == "'" + std::string(200, 'x') + "...'");
 }
 
 TEST_CASE("error: text that is only escaped for a quote is not cut") {
