@@ -123,8 +123,8 @@ thread_local bool unblocked = false;
 void unblock() noexcept {
     unblocked = true;
     sigset_t faults;
-    ::sigemptyset(&faults);
-    ::sigaddset(&faults, SIGBUS);
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGBUS);
     ::pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
@@ -168,7 +168,7 @@ void put_in_front() noexcept {
     Action ours{};
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    ::sigemptyset(&ours.sa_mask);
+    sigemptyset(&ours.sa_mask);
     ::sigaction(SIGBUS, &ours, nullptr);
 }
 

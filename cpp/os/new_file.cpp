@@ -180,7 +180,9 @@ void NewFile::set_mode(unsigned permissions) {
         errno != ENOTSUP && errno != ENOSYS) {
         permissions &= ~kGroupBits;
     }
-    if (retried([&] { return write_calls->set_mode(descriptor_, permissions); }) != 0) {
+    if (retried([&] {
+            return write_calls->set_mode(descriptor_, static_cast<mode_t>(permissions));
+        }) != 0) {
         throw FileError(errno, path_);
     }
 }

@@ -12,6 +12,7 @@
 #include "os/descriptor_pool.hpp"
 #include "os/folder.hpp"
 #include "os/retried.hpp"
+#include "os/stat.hpp"
 #include "os/write_calls.hpp"
 
 namespace onnxmap::os {
@@ -64,7 +65,7 @@ std::string unique_name(std::string_view name, std::string_view suffix) {
 std::optional<std::int64_t> last_change_of(const std::string& path) noexcept {
     struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-    return std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+    return changed_ns(status);
 }
 
 OutputFolder::OutputFolder(const std::string& folder_path, const std::string& path)

@@ -46,7 +46,7 @@ constinit const WriteCalls kSystemWriteCalls{
     .set_mode = ::fchmod,
     .set_attribute = set_attribute,
     .remove_attribute = remove_attribute,
-    .sync = ::fsync,
+    .sync = sync_file,
     .close = ::close,
     .rename = ::renameat,
     .rename_to_new = rename_to_new,

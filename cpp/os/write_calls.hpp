@@ -33,6 +33,7 @@ struct WriteCalls {
     /// An extended attribute of a file. ENOSYS or ENOTSUP if there are none.
     int (*set_attribute)(int file, const char* name, const void* value, std::size_t nbytes);
     int (*remove_attribute)(int file, const char* name);
+    /// Returns when the content of a file or folder is on the disk.
     int (*sync)(int file);
     /// The descriptor is closed even if the call fails.
     int (*close)(int file);

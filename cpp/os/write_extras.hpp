@@ -1,4 +1,4 @@
-// Calls for writing files that POSIX lacks.
+// Calls for writing files that POSIX lacks, or that do more elsewhere.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +15,9 @@ namespace onnxmap::os {
 int unlock_file(int file) noexcept;
 /// Whether another open file has that lock. Shares it for a moment if none has it.
 [[nodiscard]] bool is_file_locked(int file) noexcept;
+
+/// See WriteCalls::sync.
+[[nodiscard]] int sync_file(int file) noexcept;
 
 /// See WriteCalls::rename_to_new.
 [[nodiscard]] int rename_to_new(int from_folder, const char* from, int to_folder,

@@ -25,6 +25,8 @@ bool is_file_locked(int file) noexcept {
     return false;
 }
 
+int sync_file(int file) noexcept { return ::fsync(file); }
+
 int rename_to_new(int from_folder, const char* from, int to_folder, const char* to) noexcept {
     return static_cast<int>(
         ::syscall(SYS_renameat2, from_folder, from, to_folder, to, unsigned{RENAME_NOREPLACE}));

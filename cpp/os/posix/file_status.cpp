@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "os/posix/stat.hpp"
+#include "os/stat.hpp"
 
 namespace onnxmap::os {
 

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
-#include "os/posix/stat.hpp"
+#include "os/stat.hpp"
 
 namespace onnxmap::os {
 

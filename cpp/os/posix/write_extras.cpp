@@ -1,5 +1,7 @@
 #include "os/write_extras.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 
 namespace onnxmap::os {
@@ -21,6 +23,8 @@ int unlock_file(int) noexcept {
 }
 
 bool is_file_locked(int) noexcept { return false; }
+
+int sync_file(int file) noexcept { return ::fsync(file); }
 
 int rename_to_new(int, const char*, int, const char*) noexcept {
     errno = ENOSYS;
