@@ -8,6 +8,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/renaming.hpp"
 #include "model/graph.hpp"
 
 namespace onnxmap::bindings {
@@ -86,6 +87,11 @@ py::list inputs(const Graph& self, bool with_default) {
     return found;
 }
 
+void rename_graph_values(const Graph& self, const py::object& old_name,
+                         const py::object& new_name) {
+    rename_values(self, model::Renaming::Of::all_values, old_name, new_name);
+}
+
 template <class Body>
 void bind_values(GuardedClass<Body>& cls) {
     cls.def("producer", producer<Body>, py::arg("value"),
@@ -134,6 +140,20 @@ void bind_function_values(GuardedClass<Function>& cls) { bind_values(cls); }
 
 void bind_graph_values(GuardedClass<Graph>& cls) {
     bind_values(cls);
+    cls.def("rename", unguarded(rename_graph_values), py::arg("old"), py::arg("new") = py::none(),
+            R"(Rename a value of the graph, with everything that refers to it.
+
+A value is an input, an initializer or an output of a node. What refers to it is what
+`initializers.rename` lists.
+
+Args:
+    old: the name; or the new names of many values by their old ones.
+    new: the new name.
+
+Raises:
+    KeyError: the graph makes no value of the old name.
+    ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
+        value of the new name from outside.)");
     cls.def_property_readonly(
            "required_inputs", [](const Graph& self) { return inputs(self, false); },
            "The inputs that a caller must give: those without an initializer of their name.")

@@ -20,10 +20,10 @@
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/renaming.hpp"
 #include "bindings/shared_objects.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/graph.hpp"
-#include "model/rename.hpp"
 #include "model/tensor.hpp"
 #include "onnx/data_type.hpp"
 #include "tensor/payload.hpp"
@@ -297,41 +297,9 @@ void replace_values(const Initializers& self, const py::object& name, const py::
     put(self, name, values_in_type, named(self, name));
 }
 
-// With everything that refers to them.
-void rename_initializers(const Initializers& self, const py::dict& new_names) {
-    const auto graph = below_guard(self, [&] { return self.graph(); });
-    static_cast<void>(self.document->check_for_changes());
-    // Throws an error that suggests names.
-    const auto fail_unknown = [&](const py::object& name) {
-        std::ignore = position_of(graph->initializers().names(), name);
-    };
-    std::vector<model::Renaming::Names> names;
-    for (const auto& [before, after] : new_names) {
-        if (!py::isinstance<py::str>(after)) {
-            throw py::type_error("a name is a str, not " + type_name(after));
-        }
-        auto known = name_in_file(py::reinterpret_borrow<py::object>(before));
-        if (!known) return fail_unknown(py::reinterpret_borrow<py::object>(before));
-        names.push_back({*std::move(known), to_text(py::reinterpret_borrow<py::str>(after))});
-    }
-    const model::Renaming renaming(*graph, std::move(names));
-    if (const auto unknown = renaming.first_unknown()) return fail_unknown(to_str(*unknown));
-    renaming.apply();
-}
-
 void rename_tensors(const Initializers& self, const py::object& old_name,
                     const py::object& new_name) {
-    if (py::isinstance<py::str>(old_name)) {
-        if (new_name.is_none()) throw py::type_error("rename() needs the new name");
-        py::dict names;
-        names[old_name] = new_name;
-        return rename_initializers(self, names);
-    }
-    if (!py::isinstance(old_name, python_object<"collections.abc", "Mapping">())) {
-        throw py::type_error(std::string("expected a name or a mapping of names, not ") +
-                             type_name(old_name));
-    }
-    rename_initializers(self, py::dict(python_object<"builtins", "dict">()(old_name)));
+    rename_values(self, model::Renaming::Of::initializers, old_name, new_name);
 }
 
 }  // namespace

@@ -94,7 +94,14 @@ void Renaming::find_before(std::uint32_t pair, const FieldIndex& fields, Followe
         note(name, tensor, field<"TensorProto.name">);
     });
     for (const wire::FieldRow* const list : {&kInputs, &kOutputs, &kValueInfos}) {
-        for_each_named(fields, *list, name, [&](const auto& value) { note_value_info(value); });
+        for_each_named(fields, *list, name, [&](const auto& value) {
+            note_value_info(value);
+            if (list == &kInputs) found_[pair].is_made = true;
+        });
+    }
+    if (const auto maker = followed.producer(name)) {
+        note_outputs(name, *maker);
+        found_[pair].is_made = true;
     }
     for (const UserOfValue& user : followed.uses(name, fields)) {
         note_use(name, user.message, user.index);
@@ -167,6 +174,15 @@ void Renaming::note_use(std::string_view name, const onnx::Message& user, std::u
     }
 }
 
+void Renaming::note_outputs(std::string_view name, const onnx::Message& node) {
+    std::uint32_t index = 0;
+    Node(node).for_each_output([&](std::string_view output) {
+        if (output == name) note(name, node, field<"NodeProto.output">, index);
+        ++index;
+    });
+    note_shards(name, node);
+}
+
 void Renaming::note_shards(std::string_view name, const onnx::Message& node) {
     const wire::FieldRow& configurations = field<"NodeProto.device_configurations">;
     const wire::FieldRow& specs = field<"NodeDeviceConfigurationProto.sharding_spec">;
@@ -192,11 +208,12 @@ void Renaming::note_annotation(const onnx::Message& annotation) {
               field<"StringStringEntryProto.value">);
 }
 
-std::optional<std::string_view> Renaming::first_unknown() const {
+std::optional<std::string_view> Renaming::first_unknown(Of values) const {
     for (std::size_t pair = 0; pair < names_.size(); ++pair) {
         const Found& found = found_[pair];
         const bool is_dense = found.count > 0 && is_one_tensor(found.count, found.segments);
-        if (!is_dense && !found.is_sparse) return names_[pair].before;
+        const bool is_value = values == Of::all_values && found.is_made;
+        if (!is_dense && !found.is_sparse && !is_value) return names_[pair].before;
     }
     return std::nullopt;
 }
@@ -205,7 +222,7 @@ void Renaming::check() const {
     check_editable(document_, graph_);
     for (std::size_t pair = 0; pair < names_.size(); ++pair) {
         const std::string& after = names_[pair].after;
-        if (after.empty()) throw std::invalid_argument("an initializer needs a name");
+        if (after.empty()) throw std::invalid_argument("a value needs a name");
         if (found_[pair].is_taken) {
             throw std::invalid_argument("the graph has a value of the name " + in_quotes(after) +
                                         " already");
@@ -215,11 +232,11 @@ void Renaming::check() const {
         const std::string after = in_quotes(names_[pair].after);
         if (found_[pair].is_hidden) {
             throw std::invalid_argument("a subgraph has a value of its own of the name " + after +
-                                        ", which would hide the initializer");
+                                        ", which would hide it");
         }
         if (found_[pair].is_captured) {
             throw std::invalid_argument("the graph uses a value " + after +
-                                        " from outside, which the initializer would hide");
+                                        " from outside, which it would hide");
         }
     }
 }

@@ -1,5 +1,5 @@
-// Renames initializers of a graph, with everything that refers to them: nodes and their sharding
-// specs, subgraphs, inputs, outputs, value infos, annotations, training algorithms and bindings.
+// Renames values of a graph, with everything that refers to them: nodes and their sharding specs,
+// subgraphs, inputs, outputs, value infos, annotations, training algorithms and bindings.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,23 @@ class Renaming {
         std::string after;
     };
 
-    /// Finds all that refers to the initializers. The old names differ.
+    /// Which values have the old names: only initializers, or also inputs and outputs of nodes.
+    enum class Of { initializers, all_values };
+
+    /// Finds all that refers to the values. The old names differ.
     /// A pair of equal names renames nothing, and is not checked.
     Renaming(const Graph& graph, std::vector<Names> names);
     Renaming(const Renaming&) = delete;
     Renaming& operator=(const Renaming&) = delete;
 
-    /// The first old name that is not the name of one initializer, dense or sparse. The segments of
-    /// a tensor are one initializer.
-    [[nodiscard]] std::optional<std::string_view> first_unknown() const;
+    /// The first old name that is not the name of one such value. Initializers are dense or sparse,
+    /// and the segments of a tensor are one.
+    [[nodiscard]] std::optional<std::string_view> first_unknown(Of values) const;
 
     /// Renames all of them, which must be known. Before the first edit, throws Error
     /// `edit.removed`, and std::invalid_argument if a new name is empty, repeats, is taken by a
-    /// value of the graph that keeps its name, by a value of a subgraph, which would hide the
-    /// initializer, or by a value from outside that is used here, which would be hidden.
+    /// value of the graph that keeps its name, by a value of a subgraph, which would hide it, or by
+    /// a value from outside that is used here, which would be hidden.
     void apply() const;
 
   private:
@@ -49,6 +52,7 @@ class Renaming {
         std::uint64_t count = 0;  // of the dense initializers with the old name
         std::uint64_t segments = 0;
         bool is_sparse = false;
+        bool is_made = false;      // an input or an output of a node has the old name
         bool is_taken = false;     // another value of the graph has the new name
         bool is_hidden = false;    // a value of a subgraph has the new name
         bool is_captured = false;  // the graph uses a value of the new name that it does not make
@@ -67,6 +71,7 @@ class Renaming {
                    const wire::FieldRow& name);
     void note_outer(std::string_view name);
     void note_use(std::string_view name, const onnx::Message& user, std::uint32_t index);
+    void note_outputs(std::string_view name, const onnx::Message& node);
     void note_shards(std::string_view name, const onnx::Message& node);
     void note_value_info(const onnx::Message& value);
     void note_annotation(const onnx::Message& annotation);

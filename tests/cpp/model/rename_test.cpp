@@ -18,6 +18,8 @@ namespace {
 using onnx::field;
 using RenamedNames = std::vector<model::Renaming::Names>;
 
+constexpr auto kInitializersOnly = model::Renaming::Of::initializers;
+
 Bytes op(const std::vector<std::string_view>& inputs, std::string_view output,
          const Bytes& attribute = {}) {
     Bytes fields;
@@ -131,6 +133,26 @@ TEST_CASE("rename: sharding specs follow the inputs of their node") {
     CHECK(model.edited.flat() == bytes("v", "w"));
 }
 
+TEST_CASE("rename: inputs and outputs of nodes are values, too") {
+    const auto bytes = [](std::string_view x, std::string_view y) {
+        const auto spec = blob(10, join(blob(1, "c"), blob(2, blob(1, y))));
+        const Bytes maker = blob(1, join(blob(1, x), blob(2, "other"), blob(2, y), spec));
+        const Bytes inner = join(op({y, x}, "z"), value(12, y));
+        return model(join(value(11, x), maker, op({y}, "q", body(inner)), value(12, y),
+                          value(13, y), blob(14, blob(1, y))));
+    };
+    Renamed model(bytes("x", "y"));
+    const auto unknown = [&](const char* name) {
+        return model::Renaming(model.graph, {{name, "n"}})
+            .first_unknown(model::Renaming::Of::all_values)
+            .has_value();
+    };
+    for (const char* const name : {"x", "y", "other", "q"}) CHECK_FALSE(unknown(name));
+    for (const char* const name : {"z", "absent", ""}) CHECK(unknown(name));
+    model.rename({{"x", "y"}, {"y", "x"}});
+    CHECK(model.edited.flat() == bytes("y", "x"));
+}
+
 TEST_CASE("rename: a value from outside that is used is not hidden") {
     const Bytes below = join(op({"deep"}, "a"), value(12, "a"));
     const Bytes bytes = join(op({"input", "i"}, "b", body(below)), value(12, "output"),
@@ -140,7 +162,7 @@ TEST_CASE("rename: a value from outside that is used is not hidden") {
     for (const char* const outer : {"input", "deep", "output"}) {
         CAPTURE(outer);
         CHECK_THROWS_WITH_AS(model::Renaming(graph, {{"i", outer}}).apply(),
-                             doctest::Contains("from outside, which the initializer would hide"),
+                             doctest::Contains("from outside, which it would hide"),
                              std::invalid_argument);
     }
     CHECK_FALSE((*edited).edits().any());
@@ -156,11 +178,14 @@ TEST_CASE("rename: unknown names are those of no initializer, or of several") {
                    blob(5, segment), blob(5, segment), blob(5, raw_tensor("", {1}))));
     Renamed model(bytes);
     const auto unknown = [&](const std::string& name) {
-        return model::Renaming(model.graph, {{"w", "w2"}, {name, "n"}}).first_unknown().has_value();
+        return model::Renaming(model.graph, {{"w", "w2"}, {name, "n"}})
+            .first_unknown(kInitializersOnly)
+            .has_value();
     };
     for (const char* const name : {"x", "y", "absent", "", "twice"}) CHECK(unknown(name));
     for (const char* const name : {"s", "parts"}) CHECK_FALSE(unknown(name));
-    CHECK(model::Renaming(model.graph, {{"absent", "absent"}}).first_unknown() == std::nullopt);
+    CHECK(model::Renaming(model.graph, {{"absent", "absent"}}).first_unknown(kInitializersOnly) ==
+          std::nullopt);
     model.rename({{"parts", "pieces"}});
     const model::Graph now(model.edited.document, model.edited.graph());
     CHECK(now.initializers().position("pieces") == 3U);
@@ -168,7 +193,7 @@ TEST_CASE("rename: unknown names are those of no initializer, or of several") {
 
 TEST_CASE("rename: a new name that is taken changes nothing") {
     const Bytes bytes = model_with("w", "v");
-    CHECK(refusal_of(bytes, {{"w", ""}}) == "an initializer needs a name");
+    CHECK(refusal_of(bytes, {{"w", ""}}) == "a value needs a name");
     for (const char* const taken : {"v", "y", "z"}) {
         CHECK(refusal_of(bytes, {{"w", taken}}) ==
               "the graph has a value of the name '" + std::string(taken) + "' already");
@@ -178,7 +203,7 @@ TEST_CASE("rename: a new name that is taken changes nothing") {
     for (const char* const hidden : {"inner", "o", "deep", "h", "p"}) {
         CHECK(refusal_of(bytes, {{"w", hidden}}) ==
               "a subgraph has a value of its own of the name '" + std::string(hidden) +
-                  "', which would hide the initializer");
+                  "', which would hide it");
     }
     CHECK(refusal_of(bytes, {{"w", "w"}}).empty());
 }

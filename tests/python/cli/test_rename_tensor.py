@@ -41,7 +41,7 @@ def test_to_another_file(run: Run, model: Path) -> None:
         (("side*", "x"), "'side*'; did you mean 'inside' or 'outside'?\n"),
         (("outside", "inside"), "has a value of the name 'inside' already"),
         (("outside", "y"), "has a value of the name 'y' already"),
-        (("outside", ""), "an initializer needs a name"),
+        (("outside", ""), "a value needs a name"),
     ],
 )
 def test_names_that_cannot_be(run: Run, model: Path, names: tuple[str, str], said: str) -> None:

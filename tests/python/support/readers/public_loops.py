@@ -71,6 +71,7 @@ NOT_TRIED = {
         [
             f"{kind}.{name}"
             for kind, names in {
+                "Graph": "rename",
                 "Initializers": "clear pop popitem rename replace setdefault update",
                 "SparseInitializers": "clear pop popitem setdefault update",
                 "MessageList": f"add {_LIST_EDITS}",

@@ -1,0 +1,70 @@
+#include "bindings/renaming.hpp"
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/guarded.hpp"
+#include "bindings/list_names.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/captured_values.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+using Of = model::Renaming::Of;
+
+// Throws an error that suggests names.
+void fail_unknown(const Graph& self, const model::Graph& graph, Of values, const py::object& name) {
+    if (values == Of::initializers) {
+        std::ignore = position_of(graph.initializers().names(), name);
+        return;
+    }
+    model::ListNames made("value", "", model::NameTable::Text::viewed);
+    below_guard(self, [&] {
+        model::for_each_made(graph.fields()->message(),
+                             [&](std::string_view value, const auto&) { made.add(value); });
+    });
+    std::ignore = position_of(made, name);
+}
+
+void rename_all(const Graph& self, Of values, const py::dict& new_names) {
+    const auto graph = below_guard(self, [&] { return self.graph(); });
+    static_cast<void>(self.document->check_for_changes());
+    std::vector<model::Renaming::Names> names;
+    for (const auto& [before, after] : new_names) {
+        if (!py::isinstance<py::str>(after)) {
+            throw py::type_error("a name is a str, not " + type_name(after));
+        }
+        const auto given = py::reinterpret_borrow<py::object>(before);
+        auto known = name_in_file(given);
+        if (!known) return fail_unknown(self, *graph, values, given);
+        names.push_back({*std::move(known), to_text(py::reinterpret_borrow<py::str>(after))});
+    }
+    const model::Renaming renaming(*graph, std::move(names));
+    if (const auto unknown = renaming.first_unknown(values)) {
+        return fail_unknown(self, *graph, values, to_str(*unknown));
+    }
+    renaming.apply();
+}
+
+}  // namespace
+
+void rename_values(const Graph& self, Of values, const py::object& old_name,
+                   const py::object& new_name) {
+    if (py::isinstance<py::str>(old_name)) {
+        if (new_name.is_none()) throw py::type_error("rename() needs the new name");
+        py::dict names;
+        names[old_name] = new_name;
+        return rename_all(self, values, names);
+    }
+    if (!py::isinstance(old_name, python_object<"collections.abc", "Mapping">())) {
+        throw py::type_error(std::string("expected a name or a mapping of names, not ") +
+                             type_name(old_name));
+    }
+    rename_all(self, values, py::dict(python_object<"builtins", "dict">()(old_name)));
+}
+
+}  // namespace onnxmap::bindings

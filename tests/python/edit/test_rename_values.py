@@ -1,0 +1,93 @@
+"""`graph.rename`: any value of a graph gets another name, and all that refers to it follows."""
+
+from __future__ import annotations
+
+import onnx
+import onnx_ir as ir
+import pytest
+from onnx import helper
+from support.edits.rich_model import saved
+from support.models.node_cases import node_cases
+
+import onnxmap
+
+
+def made_by(graph: ir.Graph) -> dict[str, ir.Value]:
+    """The values that a graph makes, by name."""
+    values = [*graph.inputs, *graph.initializers.values()]
+    values += [value for node in graph for value in node.outputs]
+    return {value.name: value for value in values if value.name}
+
+
+def test_as_onnx_ir_renames() -> None:
+    """Each value of each model, in all graphs; onnx_ir's values are objects, whatever their name."""
+    count = inside = 0
+    for original in node_cases().values():
+        data = original.SerializeToString()
+        for name in made_by(ir.from_proto(original).graph):
+            theirs = ir.from_proto(original)
+            made_by(theirs.graph)[name].name = "a new name"
+            model = onnxmap.loads(data)
+            model.graph.rename(name, "a new name")
+            ours = ir.from_proto(onnx.load_model_from_string(model.SerializeToString()))
+            assert ir.to_proto(ours) == ir.to_proto(theirs), name
+            count += 1
+            inside += b"a new name" in b"".join(
+                attribute.g.SerializeToString()
+                for node in onnx.load_model_from_string(model.SerializeToString()).graph.node
+                for attribute in node.attribute
+            )
+            model.revert()
+            assert model.SerializeToString() == data
+    assert count > 300
+    assert inside > 3
+
+
+def small() -> onnxmap.Model:
+    inner = helper.make_graph([helper.make_node("Neg", ["y"], ["inner"])], "inner", [], [])
+    nodes = [
+        helper.make_node("Split", ["x"], ["y", "z"], "split"),
+        helper.make_node("If", ["z"], ["o"], then_branch=inner),
+    ]
+    value = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])
+    return onnxmap.loads(
+        helper.make_model(helper.make_graph(nodes, "g", [value], [])).SerializeToString()
+    )
+
+
+def test_names_are_swapped() -> None:
+    model = small()
+    model.graph.rename({"x": "y", "y": "z", "z": "x"})
+    nodes = saved(model).graph.node
+    assert (list(nodes[0].input), list(nodes[0].output)) == (["y"], ["z", "x"])
+    assert (list(nodes[1].input), nodes[1].attribute[0].g.node[0].input[0]) == (["x"], "z")
+    assert model.graph.inputs[0].name == "y"
+    assert model.graph.producer("x").name == "split"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "text"),
+    [
+        ({"w": "n"}, KeyError, "value"),
+        ({"inner": "n"}, KeyError, "did you mean"),
+        ({"": "n"}, KeyError, "value"),
+        ({"y": "z"}, ValueError, "has a value of the name 'z' already"),
+        ({"y": "inner"}, ValueError, "a subgraph has a value of its own"),
+        ({"y": ""}, ValueError, "a value needs a name"),
+        ({"y": 1}, TypeError, "a name is a str"),
+    ],
+)
+def test_what_is_refused(names: dict[str, str], error: type[Exception], text: str) -> None:
+    model = small()
+    with pytest.raises(error, match=text):
+        model.graph.rename({"x": "fine"} | names)
+    assert not model.edited
+
+
+def test_a_subgraph_renames_its_own() -> None:
+    model = small()
+    branch = model.graph.nodes[1].attributes["then_branch"].value
+    branch.rename("inner", "mine")
+    with pytest.raises(KeyError):
+        branch.rename("y", "n")  # a value of the graph around it
+    assert saved(model).graph.node[1].attribute[0].g.node[0].output[0] == "mine"
