@@ -20,9 +20,9 @@ setup: ## a virtual environment in .venv with everything, and an editable instal
 test: ## the Python tests on the editable install; the first import rebuilds what changed
 	$(IN_BIN) python -m pytest $(TESTS)
 
-torch: ## the tests of torch(), which is too large to be in the test extra
+torch: ## the tests with torch, which is too large to be in the test extra
 	$(PYTHON) -m venv --clear build/torch-venv && build/torch-venv/bin/python -m pip install '.[test]' 'torch==2.13.0'
-	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/interop/test_interop_torch.py
+	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/interop/test_interop_torch.py $(TESTS)/weights/test_torch_files.py
 
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import importlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
+from support.interop.torch_if_any import torch_or_skip
 from support.models.sample import floats, model_of
 from support.processes.subprocesses import facts_from
-from support.run_options import SANITIZED, TORCH_REQUIRED
+from support.run_options import SANITIZED
 from support.tensors.places import PLACES, file_of, place
 from support.tensors.stored import NUMERIC, number_of, random_codes, stored, values_of, write_sparse
 
 import onnxmap
 
-torch: Any = (
-    importlib.import_module("torch")
-    if TORCH_REQUIRED
-    else pytest.importorskip("torch", reason="not of the extra `test` (ONNXMAP_TEST_TORCH=1)")
-)
+torch = torch_or_skip()
 
 SHAPE = (3, 5, 7)
 TORCH_TYPES = {
