@@ -89,6 +89,18 @@ def test_we_read_the_files_of_torch(tmp_path: Path) -> None:
     assert_same(model.torch(), tensors)
 
 
+def test_pairs_of_4_bits(tmp_path: Path) -> None:
+    """torch counts pairs of float4, and the file counts elements."""
+    given = torch.arange(256, dtype=torch.uint8).reshape(8, 32).view(torch.float4_e2m1fn_x2)
+    save_file({"w": given}, tmp_path / "w.safetensors")
+    model = onnxmap.load_safetensors(tmp_path / "w.safetensors")
+    found = model.initializers["w"]
+    assert (found.dtype.name, found.shape) == ("FLOAT4E2M1", (8, 64))
+    assert found.tobytes() == bytes(range(256))
+    onnxmap.save_safetensors(model, tmp_path / "again.safetensors", sync=False)
+    assert_same(load_file(tmp_path / "again.safetensors"), {"w": given})
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_tensors_as_programs_have_them(kind: str, tmp_path: Path) -> None:
     """Views in another order, parts, parameters, and tensors that need a gradient."""

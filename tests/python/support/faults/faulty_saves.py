@@ -19,6 +19,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,15 +58,17 @@ class Ending(NamedTuple):
     left_over: list[str]
 
 
-def command(*words: str) -> None:
-    """Run a command of `onnxmap`, and raise what it reports."""
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-        status = main([str(word) for word in words])
+def command(*words: str) -> SimpleNamespace:
+    """The report of a command of `onnxmap`. Once it is printed, the command has done its work."""
+    text, status = io.StringIO(), None
+    nowhere = contextlib.redirect_stderr(io.StringIO())
+    with contextlib.suppress(OSError), contextlib.redirect_stdout(text), nowhere:
+        status = main([*map(str, words), "--json"])
     if status == 130:
         raise KeyboardInterrupt
-    if status != 0:
-        raise OSError(text.getvalue())
+    if not text.getvalue():
+        raise OSError
+    return SimpleNamespace(**json.loads(text.getvalue()))
 
 
 def _save(save: str, source: Path, out: Path) -> Any:
