@@ -20,7 +20,7 @@ def made_by(graph: ir.Graph) -> dict[str, ir.Value]:
 
 
 def test_as_onnx_ir_renames() -> None:
-    """Each value of each model, in all graphs; onnx_ir's values are objects, whatever their name."""
+    """Each value of each model. onnx_ir's values are objects, whatever their names are."""
     count = inside = 0
     for original in node_cases().values():
         data = original.SerializeToString()
