@@ -1673,6 +1673,23 @@ class Graph:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
+    def rename(self, old: Any, new: Any = None) -> None:
+        """
+        Rename a value of the graph, with everything that refers to it.
+
+        A value is an input, an initializer or an output of a node. What refers to it is what
+        `initializers.rename` lists.
+
+        Args:
+            old: the name; or the new names of many values by their old ones.
+            new: the new name.
+
+        Raises:
+            KeyError: the graph makes no value of the old name.
+            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
+                value of the new name from outside.
+        """
+
     def topological_order(self) -> builtins.list[Node]:
         """
         Return the nodes in an order in which each follows the nodes whose outputs it uses.
