@@ -163,6 +163,17 @@ TEST_CASE("moments: sums around a number") {
     });
 }
 
+TEST_CASE("moments: a square is rounded before it is added, on every processor") {
+    double values[17] = {};  // element 16 has the lane of elements 0 and 8
+    values[0] = values[8] = 0x1p-27;
+    values[16] = 1 + 0x1p-30;
+    with_each_set([&](const KernelSet& set) {
+        const auto* const from = reinterpret_cast<const std::uint8_t*>(values);
+        // A fused multiply-add would round up.
+        CHECK(set.float64->summarize(from, 17).sum_of_squares == 1 + 0x1p-29);
+    });
+}
+
 TEST_CASE("moments: many odd values are all counted") {
     constexpr std::size_t kCount = 300'001;
     for (const SummedType& type : kSummedTypes) {
