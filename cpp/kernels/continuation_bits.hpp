@@ -7,6 +7,8 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace onnxmap::kernels {
@@ -33,6 +35,16 @@ namespace onnxmap::kernels {
         bits |= std::uint64_t{static_cast<unsigned>(_mm_movemask_epi8(bytes))} << k;
     }
     return bits;
+#elif defined(__aarch64__)
+    // Gives each byte with a continuation bit the bit of its place among eight, and adds the eight.
+    const uint8x16_t place = vreinterpretq_u8_u64(vdupq_n_u64(0x8040'2010'0804'0201));
+    const auto places = [&](unsigned k) {
+        return vandq_u8(vcltzq_s8(vreinterpretq_s8_u8(vld1q_u8(p + k))), place);
+    };
+    const uint8x16_t low = vpaddq_u8(places(0), places(16));
+    const uint8x16_t high = vpaddq_u8(places(32), places(48));
+    const uint8x16_t sums = vpaddq_u8(low, high);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)), 0);
 #else
     return continuation_bits_by_words(p);
 #endif

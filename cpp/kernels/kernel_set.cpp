@@ -12,6 +12,8 @@ constexpr std::array kSets = {
     &kScalar,
 #if defined(__x86_64__)
     &kAvx2,
+#elif defined(__aarch64__)
+    &kNeon,
 #endif
 };
 

@@ -67,6 +67,7 @@ struct KernelSet {
 
 extern const KernelSet kScalar;
 extern const KernelSet kAvx2;  // defined for x86-64 alone: AVX2, F16C and BMI (2013 and later)
+extern const KernelSet kNeon;  // defined for aarch64 alone
 
 /// The set in use.
 [[nodiscard]] const KernelSet& kernels() noexcept;

@@ -5,8 +5,13 @@
 // With AVX2, one thread sums bfloat16 about 5 times as fast as NumPy and ml_dtypes in blocks.
 #pragma once
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -118,50 +123,68 @@ struct Chunk {
     }
 };
 
+// The doubles of one vector. On aarch64, gcc would keep wider vectors in memory.
+#if defined(__aarch64__)
+inline constexpr std::size_t kInVector = 2;
+#else
+inline constexpr std::size_t kInVector = 4;
+#endif
+inline constexpr std::size_t kVectors = kLanes / kInVector;
+
 template <class T>
-struct FourOf {
-    using Type [[gnu::vector_size(4 * sizeof(T))]] = T;
+struct VectorOf {
+    using Type [[gnu::vector_size(kInVector * sizeof(T))]] = T;
 };
 template <class T>
-using Four = FourOf<T>::Type;
+using Vector = VectorOf<T>::Type;
 
 // The sums of eight lanes.
 struct LaneSums {
-    Four<double> low{};
-    Four<double> high{};
-    Four<double> low_squares{};
-    Four<double> high_squares{};
+    std::array<Vector<double>, kVectors> sums{};
+    std::array<Vector<double>, kVectors> squares{};
 
-    [[nodiscard]] ONNXMAP_IN_CALLER Sums total() const {
-        const Four<double> sum = low + high;
-        const Four<double> squares = low_squares + high_squares;
-        return {(sum[0] + sum[2]) + (sum[1] + sum[3]),
-                (squares[0] + squares[2]) + (squares[1] + squares[3])};
+    [[nodiscard]] ONNXMAP_IN_CALLER Sums total() const { return {total(sums), total(squares)}; }
+
+  private:
+    [[nodiscard]] ONNXMAP_IN_CALLER static double total(
+        const std::array<Vector<double>, kVectors>& vectors) {
+        const auto lanes = std::bit_cast<std::array<double, kLanes>>(vectors);
+        return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+               ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
     }
 };
+
+template <class Value>
+ONNXMAP_IN_CALLER void load(const std::uint8_t* values, Vector<double>& to) {
+#if defined(__aarch64__)
+    if constexpr (sizeof(Value) == 4) {  // gcc would convert them one by one
+        to = vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(values)));
+        return;
+    }
+#endif
+    Vector<Value> loaded;
+    std::memcpy(&loaded, values, sizeof loaded);
+    to = __builtin_convertvector(loaded, Vector<double>);
+}
 
 // Adds the values; or with kAround `value * scale - shift`, and 0 for a value that is not finite.
 template <bool kAround, class Value>
 ONNXMAP_IN_CALLER void add(const std::uint8_t* values, std::size_t count, double scale,
                            double shift, LaneSums& to) {
-    LaneSums sums = to;  // in registers
+    LaneSums all = to;  // in registers
     for (std::size_t i = 0; i < count; i += kLanes) {
-        Four<double> added[2];
-        for (std::size_t half = 0; half < 2; ++half) {
-            Four<Value> four;
-            std::memcpy(&four, values + (i + 4 * half) * sizeof(Value), sizeof four);
-            added[half] = __builtin_convertvector(four, Four<double>);
+        for (std::size_t k = 0; k < kVectors; ++k) {
+            Vector<double> added;
+            load<Value>(values + (i + k * kInVector) * sizeof(Value), added);
             if constexpr (kAround) {
-                const auto is_finite = added[half] * 0.0 == Four<double>{};
-                added[half] = is_finite ? added[half] * scale - shift : Four<double>{};
+                const auto is_finite = added * 0.0 == Vector<double>{};
+                added = is_finite ? added * scale - shift : Vector<double>{};
             }
+            all.sums[k] += added;
+            all.squares[k] += added * added;
         }
-        sums.low += added[0];
-        sums.high += added[1];
-        sums.low_squares += added[0] * added[0];
-        sums.high_squares += added[1] * added[1];
     }
-    to = sums;
+    to = all;
 }
 
 template <class Format, Kernel kConvert>

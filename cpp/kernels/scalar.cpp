@@ -39,6 +39,10 @@ constexpr MomentLoops kLoops = {summarize<Format, kConvert>, sum_around<Format, 
 
 }  // namespace
 
+constexpr MomentLoops kBfloat16Loops = kLoops<Bfloat16, bfloat16_to_float32>;
+constexpr MomentLoops kFloat32Loops = kLoops<Float32>;
+constexpr MomentLoops kFloat64Loops = kLoops<Float64>;
+
 std::uint64_t count_between(const std::uint8_t* from, std::uint64_t count, std::uint32_t least,
                             std::uint32_t most) {
     return count_between_here(from, count, least, most);
@@ -128,9 +132,9 @@ constexpr KernelSet kScalar = {
     .look_up = scalar::look_up,
     .read_varints = scalar::read_varints,
     .float16 = &scalar::kLoops<Float16, scalar::float16_to_float32>,
-    .bfloat16 = &scalar::kLoops<Bfloat16, scalar::bfloat16_to_float32>,
-    .float32 = &scalar::kLoops<Float32>,
-    .float64 = &scalar::kLoops<Float64>,
+    .bfloat16 = &scalar::kBfloat16Loops,
+    .float32 = &scalar::kFloat32Loops,
+    .float64 = &scalar::kFloat64Loops,
 };
 
 }  // namespace onnxmap::kernels

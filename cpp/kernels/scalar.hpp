@@ -75,4 +75,8 @@ std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std:
                            std::uint8_t* to);
 void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to);
 
+extern const MomentLoops kBfloat16Loops;
+extern const MomentLoops kFloat32Loops;
+extern const MomentLoops kFloat64Loops;
+
 }  // namespace onnxmap::kernels::scalar
