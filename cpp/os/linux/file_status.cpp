@@ -32,8 +32,8 @@ FileStatus status_of(int descriptor, const std::string& path) {
         throw FileError(errno, path);
     }
     const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
-    const FileIdentity identity{gnu_dev_makedev(status.stx_dev_major, status.stx_dev_minor),
-                                status.stx_ino, status.stx_size, nanoseconds(status.stx_mtime),
+    const FileIdentity identity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino,
+                                status.stx_size, nanoseconds(status.stx_mtime),
                                 has_birth ? nanoseconds(status.stx_btime) : 0};
     return {identity,          kind_of(status.stx_mode), status.stx_nlink,
             status.stx_blocks, status.stx_mode & 0777U,  status.stx_uid,
