@@ -3,10 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace onnxmap::os {
 
-std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+namespace {
+
+std::atomic<std::uint64_t> page_size_in_use = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+
+}  // namespace
+
+std::uint64_t page_size() noexcept { return page_size_in_use.load(std::memory_order_relaxed); }
+
+void use_page_size(std::uint64_t nbytes) noexcept { page_size_in_use.store(nbytes); }
 
 Pages pages_around(std::uint64_t size, std::uint64_t begin, std::uint64_t end) noexcept {
     const std::uint64_t page = page_size();

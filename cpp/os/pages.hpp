@@ -7,8 +7,11 @@
 
 namespace onnxmap::os {
 
-/// The page size of the system.
+/// The page size of the system: 4 KiB on x86-64; 4, 16 or 64 KiB on aarch64.
 [[nodiscard]] std::uint64_t page_size() noexcept;
+
+/// For tests: a multiple of the system's page size, which page_size() returns from now on.
+void use_page_size(std::uint64_t nbytes) noexcept;
 
 /// A range of whole pages of a file, as offsets. The file may end within the last page.
 using Pages = ByteRange;

@@ -23,8 +23,11 @@ void PagesAhead::walk_to(const os::File& file, std::uint64_t offset, std::uint64
     if (offset + size_ / 2 < end_) return;
     size_ = std::min(2 * size_, kMost);
     const std::uint64_t begin = std::max(offset, end_);
-    end_ = std::min(offset + size_, file.size());
-    if (begin < end_) os::prefetch(file, os::pages_around(file.size(), begin, end_));
+    const std::uint64_t end = std::min(offset + size_, file.size());
+    if (begin >= end) return;
+    const os::Pages pages = os::pages_around(file.size(), begin, end);
+    os::prefetch(file, pages);
+    end_ = pages.end;  // the next request begins with another page
 }
 
 }  // namespace onnxmap::source

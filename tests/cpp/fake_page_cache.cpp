@@ -264,7 +264,7 @@ std::vector<FakePageCache::Request> FakePageCache::joined(What what) const {
 // the cache, whatever these functions return.
 extern "C" {
 
-int posix_fadvise(int descriptor, off_t offset, off_t nbytes, int advice) noexcept {
+int posix_fadvise(int descriptor, off_t offset, off_t nbytes, int advice) {
     using onnxmap::test::What;
     const bool drops = advice == POSIX_FADV_DONTNEED;
     if (drops || advice == POSIX_FADV_WILLNEED) {
@@ -277,7 +277,7 @@ int posix_fadvise(int descriptor, off_t offset, off_t nbytes, int advice) noexce
     return ::syscall(SYS_fadvise64, descriptor, offset, nbytes, advice) == 0 ? 0 : errno;
 }
 
-int madvise(void* address, size_t nbytes, int advice) noexcept {
+int madvise(void* address, size_t nbytes, int advice) {
     using onnxmap::test::What;
     std::optional<What> what;
     if (advice == MADV_WILLNEED) what = What::asked;
@@ -289,10 +289,18 @@ int madvise(void* address, size_t nbytes, int advice) noexcept {
     return static_cast<int>(::syscall(SYS_madvise, address, nbytes, advice));
 }
 
-int mincore(void* address, size_t nbytes, unsigned char* pages) noexcept {
+int mincore(void* address, size_t nbytes, unsigned char* pages) {
     const auto found = onnxmap::test::find(address);
-    if (!found) return static_cast<int>(::syscall(SYS_mincore, address, nbytes, pages));
     const std::uint64_t page = onnxmap::os::page_size();
+    if (!found) {  // the kernel answers for pages of its own size
+        const auto own_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        std::vector<unsigned char> own_pages((nbytes + own_page - 1) / own_page);
+        if (::syscall(SYS_mincore, address, nbytes, own_pages.data()) != 0) return -1;
+        for (std::uint64_t at = 0; at < nbytes; at += page) {
+            pages[at / page] = own_pages[at / own_page];
+        }
+        return 0;
+    }
     for (std::uint64_t at = 0; at < nbytes; at += page) {
         pages[at / page] = found->file->holds(found->offset + at) ? 1 : 0;
     }

@@ -1,7 +1,6 @@
 #include "os/address_range.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "model/tensor.hpp"
 #include "onnx/schema.hpp"
 #include "opened.hpp"
+#include "os/pages.hpp"
 #include "plain_os.hpp"
 #include "sample_models.hpp"
 #include "source/owned_bytes.hpp"
@@ -30,7 +30,7 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kTiB = 1ULL << 40;
 
-std::uint64_t page() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
+std::uint64_t page() { return os::page_size(); }
 
 std::uintptr_t address(const std::uint8_t* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);

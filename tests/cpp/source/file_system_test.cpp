@@ -35,7 +35,7 @@ class Pretend {
 }  // namespace
 
 // Replaces the C library's function in the whole test program. Only the pretended type differs.
-extern "C" int fstatfs(int descriptor, struct statfs* status) noexcept {
+extern "C" int fstatfs(int descriptor, struct statfs* status) {
     if (fails) {
         errno = EIO;
         return -1;
