@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp plain asan tsan fuzz differential lint check fix stubs rules operators bench against pythons
+.PHONY: help setup test torch cpp arm plain asan tsan fuzz differential lint check fix stubs rules operators bench against pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -26,6 +26,9 @@ torch: ## the tests with torch, which is too large to be in the test extra
 
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug
+
+arm: ## the C++ tests for aarch64, under emulation (needs qemu-user-static, and ziglang from PyPI)
+	$(IN_BIN) tools/test_aarch64
 
 plain: ## the C++ tests with POSIX alone, without what Linux adds, under the sanitizers of asan
 	$(IN_BIN) cmake --workflow --preset plain
