@@ -44,7 +44,8 @@ struct Item {
     /// Bytes that are in memory while the array is made. For decoded values the message is in
     /// memory, too.
     [[nodiscard]] std::uint64_t resident_nbytes() const noexcept {
-        return reading == Reading::whole ? std::max<std::uint64_t>(nbytes(), message.size()) : nbytes();
+        return reading == Reading::whole ? std::max<std::uint64_t>(nbytes(), message.size())
+                                         : nbytes();
     }
     [[nodiscard]] std::uint64_t stored_end() const noexcept { return offset + stored_nbytes; }
     [[nodiscard]] tensor::Conversion conversion() const;
