@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "check/metadata_check.hpp"
 #include "check/string_check.hpp"
 #include "check/tensor_check.hpp"

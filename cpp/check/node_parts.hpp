@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "check/string_check.hpp"
 #include "model/name_table.hpp"
 #include "onnx/message.hpp"
