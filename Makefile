@@ -56,8 +56,9 @@ lint: ## the quick part of `make check`; changes nothing
 
 # clang-tidy looks at the core alone: a binding takes ten times as long as a file of the core. The compiler
 # only preprocesses, to know what each file includes.
-check: lint ## formatting, lint and types; changes nothing but build/tidy
+check: lint ## formatting, lint, types and workflows; changes nothing but build/tidy
 	$(IN_BIN) basedpyright
+	$(IN_BIN) zizmor --offline --quiet .github/workflows
 	$(IN_BIN) cmake --preset tidy --log-level=WARNING && $(IN_BIN) cmake --build --preset tidy
 
 fix: ## formatting and what lint can mend, in place
