@@ -1,7 +1,6 @@
 // The C++ values of bound objects: a share of the document, and a view of one of its messages.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,18 +49,26 @@ struct AbsentMessage {
 
     Handle parent;
     const wire::FieldRow* row;
-    bool is_parent_absent;                                  // when the handle was made
-    mutable std::atomic<model::Edits::TombstonePtr> place;  // null: the first; or not yet known
-    std::uint32_t depth;                                    // below a message that is present
+    bool is_parent_absent;                     // when the handle was made
+    mutable model::Edits::TombstonePtr place;  // null: the first; or not yet known
+    mutable os::ForkSafeMutex mutex = {};      // of `place`: libc++ has no atomic shared pointers
+    std::uint32_t depth;                       // below a message that is present
 
     /// What was there when the place was cleared; nothing if it was not, since then.
     [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& message) const {
-        model::Edits::TombstonePtr known = place.load();
+        model::Edits::TombstonePtr known = known_place();
         if (known == nullptr && is_parent_absent && message.key() != nullptr) {
             known = parent.document->editable().place_of(message, *row);
-            place.store(known);
+            model::Edits::TombstonePtr replaced = known;
+            const std::lock_guard lock(mutex);
+            replaced.swap(place);  // released without the lock
         }
         return parent.document->edits().left(message, *row, known);
+    }
+
+    [[nodiscard]] model::Edits::TombstonePtr known_place() const {
+        const std::lock_guard lock(mutex);
+        return place;
     }
 };
 
