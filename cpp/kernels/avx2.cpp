@@ -4,6 +4,7 @@
 
 #if defined(__x86_64__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include "kernels/moment_loops.hpp"
@@ -239,9 +240,24 @@ ONNXMAP_AVX2 Sums sum_around(Bytes from, std::uint64_t count, double scale, doub
 template <class Format, Kernel kConvert = nullptr>
 constexpr MomentLoops kLoops = {summarize<Format, kConvert>, sum_around<Format, kConvert>};
 
+// Not by __builtin_cpu_supports(): it finds nothing with the runtime library that zig links.
 bool supported() noexcept {
-    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0 &&
-           __builtin_cpu_supports("bmi") != 0 && __builtin_cpu_supports("bmi2") != 0;
+    constexpr std::uint32_t kNeededOf1 = bit_OSXSAVE | bit_F16C;
+    constexpr std::uint32_t kNeededOf7 = bit_AVX2 | bit_BMI | bit_BMI2;
+    std::uint32_t eax = 0;
+    std::uint32_t ebx = 0;
+    std::uint32_t ecx = 0;
+    std::uint32_t edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & kNeededOf1) != kNeededOf1) {
+        return false;
+    }
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (ebx & kNeededOf7) != kNeededOf7) {
+        return false;
+    }
+    // The system saves the registers: the halves that SSE has, and the others.
+    constexpr std::uint32_t kSaved = 0b110;
+    __asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+    return (eax & kSaved) == kSaved;
 }
 
 }  // namespace
