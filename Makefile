@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp arm plain asan tsan fuzz differential lint check fix stubs rules operators bench against pythons
+.PHONY: help setup test torch cpp arm plain asan tsan fuzz differential lint check fix stubs rules operators bench against pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -83,3 +83,6 @@ against: ## the times of this commit against those of REV=..., in turns; TASKS="
 
 pythons: ## README's commands under the other Pythons, each in an environment of its own
 	for version in 3.12 3.13 3.14 3.15; do tools/readme_commands "$$(tools/find_python $$version)" 1 2 || exit 1; done
+
+wheels: ## wheels, the sdist and an SBOM in dist; HEADERS="/usr/include/python3.14 ..." (else those of tools/find_python)
+	$(PYTHON) tools/build_wheels.py $(HEADERS)

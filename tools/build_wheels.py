@@ -1,0 +1,181 @@
+"""Builds wheels for four platforms on one machine, with the compiler that ziglang packages.
+
+    python tools/build_wheels.py [--platforms TAG...] [--output dist] [HEADERS...]
+
+HEADERS are directories such as /usr/include/python3.14. An extension needs no more of a Python than
+its headers. Without arguments, they are those of the Pythons that tools/find_python finds. The
+x86-64 headers also serve for aarch64: CONTRIBUTING.md says how their pyconfig.h differ.
+
+The same commit gives the same bytes: the tools are pinned in the extra `wheels`, and every wheel is
+built from the unpacked sdist. Each wheel is checked, and an SBOM is written beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/wheels"
+BIN = BUILD / "venv/bin"
+LARGEST = 2_500_000  # bytes of a wheel
+# The compiler's target, and the end of an extension's name. An extension uses its Python's musl.
+PLATFORMS = {
+    "manylinux_2_28_x86_64": ("x86_64-linux-gnu.2.28", "x86_64-linux-gnu"),
+    "manylinux_2_28_aarch64": ("aarch64-linux-gnu.2.28", "aarch64-linux-gnu"),
+    "musllinux_1_2_x86_64": ("x86_64-linux-musl -dynamic", "x86_64-linux-musl"),
+    "musllinux_1_2_aarch64": ("aarch64-linux-musl -dynamic", "aarch64-linux-musl"),
+}
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
+    """Run a command with the tools of the environment first, and return its output."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "315532800")  # the first time that a zip can have
+    path = f"{BIN}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "SOURCE_DATE_EPOCH": epoch, **variables}
+    done = subprocess.run(command, cwd=cwd, env=env, text=True, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        sys.exit(f"{done.stdout}\n{' '.join(map(str, command))} returned {done.returncode}")
+    return done.stdout
+
+
+def headers_of_found_pythons(project: dict) -> list[Path]:
+    """Return the directories of headers of the Pythons here, and print which are missing."""
+    found = []
+    for version in re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"])):
+        finder = [str(ROOT / "tools/find_python"), version]
+        python = subprocess.run(finder, text=True, stdout=subprocess.PIPE, check=False).stdout
+        script = "import sysconfig; print(sysconfig.get_path('include'))"
+        if python and (headers := Path(run(python.strip(), "-c", script).strip())).is_dir():
+            found.append(headers)
+        else:
+            print(f"left out: Python {version}, whose headers are not here")
+    return found
+
+
+def install_tools(project: dict) -> None:
+    """Make the environment of the build, in the versions of the extra `wheels`."""
+    shutil.rmtree(BUILD, ignore_errors=True)
+    venv.create(BUILD / "venv", with_pip=True)
+    extra = project["optional-dependencies"]["wheels"]
+    run(BIN / "python", "-m", "pip", "install", "--quiet", *extra)
+    (BIN / "zig-ar").write_text(f'#!/bin/sh\nexec "{BIN}/python-zig" ar "$@"\n')
+    (BIN / "zig-ar").chmod(0o755)
+
+
+def source_of(output: Path) -> Path:
+    """Write the sdist into `output` and return its unpacked directory."""
+    script = f"import scikit_build_core.build as b; print(b.build_sdist({str(output)!r}))"
+    sdist = output / run(BIN / "python", "-c", script).split()[-1]
+    with tarfile.open(sdist) as archive:
+        archive.extractall(BUILD / "source", filter="data")
+    return next((BUILD / "source").iterdir())
+
+
+def build(source: Path, platform: str, headers: Path) -> Path:
+    """Build a wheel and return its path. A platform's core is compiled once, for all Pythons."""
+    found = re.search(r'define PY_VERSION\s+"3\.(\d+)', (headers / "patchlevel.h").read_text())
+    assert found, headers
+    python = f"cp3{found[1]}"
+    target, suffix = PLATFORMS[platform]
+    settings = {
+        "build-dir": BUILD / platform,
+        "cmake.python-hints": "false",
+        "install.strip": "false",  # strip knows this machine's architecture alone
+        "cmake.define.CMAKE_STRIP": "",
+        "cmake.define.CMAKE_MODULE_LINKER_FLAGS": "-s",
+        "cmake.define.CMAKE_SYSTEM_NAME": "Linux",
+        "cmake.define.CMAKE_SYSTEM_PROCESSOR": suffix.partition("-")[0],
+        "cmake.define.CMAKE_AR": BIN / "zig-ar",
+        "cmake.define.CMAKE_RANLIB": "",
+        "cmake.define.Python_INCLUDE_DIR": headers,
+    }
+    wheels = BUILD / "built"
+    shutil.rmtree(wheels, ignore_errors=True)
+    run(
+        *(BIN / "python", "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps"),
+        *(f"--config-settings={name}={value}" for name, value in settings.items()),
+        *(f"--wheel-dir={wheels}", source),
+        CXX=f"{BIN}/python-zig c++ -target {target}",
+        CXXFLAGS=f"-idirafter {headers.parent}",  # Debian's pyconfig.h is in a directory beside it
+        SETUPTOOLS_EXT_SUFFIX=f".cpython-3{found[1]}-{suffix}.so",
+        _PYTHON_HOST_PLATFORM=platform,
+    )
+    tags = f"--python-tag={python}", f"--abi-tag={python}"
+    run(BIN / "wheel", "tags", "--remove", *tags, *wheels.iterdir())
+    return next(wheels.iterdir())
+
+
+def check(wheel: Path, platform: str) -> None:
+    """Exit if the wheel is too large or needs more than its platform has."""
+    shown = " ".join(run(BIN / "auditwheel", "show", wheel).split())
+    if f'consistent with the following platform tag: "{platform}"' not in shown:
+        sys.exit(f"{wheel.name} is not for {platform}: {shown}")
+    if wheel.stat().st_size > LARGEST:
+        sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
+    if "GLIBCXX" in shown or "libstdc++" in shown:
+        sys.exit(f"{wheel.name} needs a C++ library: {shown}")
+
+
+def write_sbom(output: Path, project: dict) -> None:
+    """Write what is compiled in and what is required, as CycloneDX, with the hash of each file."""
+    pins = dict(line.split("==") for line in project["optional-dependencies"]["wheels"])
+    inside = {"pybind11": "its headers", "ziglang": "LLVM's libc++, libc++abi and libunwind"}
+    needed = [re.match(r"\w+", line)[0] for line in project["dependencies"]]
+    files = sorted(path for path in output.iterdir() if path.suffix in {".whl", ".gz"})
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+    def library(name: str, version: str = "", **more: object) -> dict:
+        purl = f"pkg:pypi/{name}" + (f"@{version}" if version else "")
+        return {"type": "library", "name": name, "version": version, "purl": purl, **more}
+
+    def file(name: str, sum: str) -> dict:
+        return {"type": "file", "name": name, "hashes": [{"alg": "SHA-256", "content": sum}]}
+
+    name, version = project["name"], project["version"]
+    contents = [file(*item) for item in sums.items()]
+    compiled = [library(part, pins[part], description=what) for part, what in inside.items()]
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "metadata": {"component": library(name, version, components=contents)},
+        "components": compiled + [library(part) for part in needed],
+    }
+    (output / f"{name}-{version}.cdx.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def main() -> None:
+    """Build the wheels, the sdist and the SBOM into the output directory."""
+    parser = argparse.ArgumentParser(description="Build wheels for Linux with zig.")
+    parser.add_argument("--platforms", nargs="+", choices=PLATFORMS, default=PLATFORMS)
+    parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    parser.add_argument("headers", nargs="*", type=Path)
+    options = parser.parse_args()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    output = options.output.resolve()
+    shutil.rmtree(output, ignore_errors=True)
+    output.mkdir(parents=True)
+    headers = [path.resolve() for path in options.headers] or headers_of_found_pythons(project)
+    install_tools(project)
+    source = source_of(output)
+    for platform in options.platforms:
+        for directory in headers:
+            wheel = build(source, platform, directory)
+            check(wheel, platform)
+            print(f"{wheel.name}: {wheel.stat().st_size:,} bytes", flush=True)
+            shutil.move(wheel, output)
+    write_sbom(output, project)
+
+
+if __name__ == "__main__":
+    main()
