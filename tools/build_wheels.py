@@ -23,6 +23,7 @@ import sys
 import tarfile
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -90,16 +91,27 @@ def build(source: Path, platform: str, headers: Path) -> Path:
     target, suffix = PLATFORMS[platform]
     settings = {
         "build-dir": BUILD / platform,
+        "cmake.args": "--fresh",  # forgets the Python before, and leaves objects
         "cmake.python-hints": "false",
         "install.strip": "false",  # strip knows this machine's architecture alone
         "cmake.define.CMAKE_STRIP": "",
         "cmake.define.CMAKE_MODULE_LINKER_FLAGS": "-s",
         "cmake.define.CMAKE_SYSTEM_NAME": "Linux",
         "cmake.define.CMAKE_SYSTEM_PROCESSOR": suffix.partition("-")[0],
+        "cmake.define.PYBIND11_USE_CROSSCOMPILING": "ON",  # asks no interpreter for the suffix
         "cmake.define.CMAKE_AR": BIN / "zig-ar",
         "cmake.define.CMAKE_RANLIB": "",
         "cmake.define.Python_INCLUDE_DIR": headers,
+        "cmake.define.CMAKE_FIND_ROOT_PATH": BUILD / "nothing",  # not this machine's libpython
+        "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_PROGRAM": "ONLY",
+        "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_LIBRARY": "ONLY",
     }
+    # Debian's pyconfig.h includes <x86_64-linux-gnu/python3.14/pyconfig.h>, beside its directory.
+    for directory in headers.parent.glob(f"*-linux-gnu/{headers.name}"):
+        link = BUILD / "pyconfig" / directory.parent.name / headers.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(directory)
     wheels = BUILD / "built"
     shutil.rmtree(wheels, ignore_errors=True)
     run(
@@ -107,7 +119,7 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         *(f"--config-settings={name}={value}" for name, value in settings.items()),
         *(f"--wheel-dir={wheels}", source),
         CXX=f"{BIN}/python-zig c++ -target {target}",
-        CXXFLAGS=f"-idirafter {headers.parent}",  # Debian's pyconfig.h is in a directory beside it
+        CXXFLAGS=f"-idirafter {BUILD / 'pyconfig'}",
         SETUPTOOLS_EXT_SUFFIX=f".cpython-3{found[1]}-{suffix}.so",
         _PYTHON_HOST_PLATFORM=platform,
     )
@@ -123,6 +135,9 @@ def check(wheel: Path, platform: str) -> None:
         sys.exit(f"{wheel.name} is not for {platform}: {shown}")
     if wheel.stat().st_size > LARGEST:
         sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
+    end = f".{wheel.name.split('-')[2].replace('cp', 'cpython-')}-{PLATFORMS[platform][1]}.so"
+    if f"onnxmap/_core{end}" not in zipfile.ZipFile(wheel).namelist():
+        sys.exit(f"{wheel.name} has no extension for its Python, named {end}")
     if "GLIBCXX" in shown or "libstdc++" in shown:
         sys.exit(f"{wheel.name} needs a C++ library: {shown}")
 
