@@ -6,8 +6,8 @@ HEADERS are directories such as /usr/include/python3.14. An extension needs no m
 its headers. Without arguments, they are those of the Pythons that tools/find_python finds. The
 x86-64 headers also serve for aarch64: CONTRIBUTING.md says how their pyconfig.h differ.
 
-The same commit gives the same bytes: the tools are pinned in the extra `wheels`, and every wheel is
-built from the unpacked sdist. Each wheel is checked, and an SBOM is written beside them.
+For the same bytes each time, the tools are pinned in the extra `wheels`, and every wheel is built
+from the unpacked sdist. Each wheel is checked, and an SBOM is written beside them.
 """
 
 from __future__ import annotations
