@@ -84,7 +84,8 @@ QUESTIONS = {
             '3.4 GB of float32 in safetensors: save a model in one file with `dtype="bfloat16"`',
             "safetensors_to_bfloat16",
             {BY_HAND: "converting"},
-            floor=CONVERTED,
+            FEW_PAIRS,
+            CONVERTED,
         ),
     )
 }

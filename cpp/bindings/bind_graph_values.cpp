@@ -152,8 +152,9 @@ Args:
 
 Raises:
     KeyError: the graph makes no value of the old name.
-    ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
-        value of the new name from outside.)");
+    ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
+    ParseError: `model.duplicate_name`: several nodes make the value.
+    EditError: the graph was removed from its model.)");
     cls.def_property_readonly(
            "required_inputs", [](const Graph& self) { return inputs(self, false); },
            "The inputs that a caller must give: those without an initializer of their name.")

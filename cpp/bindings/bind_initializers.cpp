@@ -348,8 +348,7 @@ Args:
 
 Raises:
     KeyError: there is no initializer of the old name.
-    ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
-        value of the new name from outside.)")
+    ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.)")
         .def("_selected", selected_names, py::arg("names"),
              "Return the names that the argument of a bulk call selects; see `Model.views`.")
         .def_property_readonly("_stored_nbytes", total_nbytes,

@@ -7,6 +7,7 @@
 
 #include "bindings/guarded.hpp"
 #include "bindings/list_names.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/captured_values.hpp"
 
@@ -22,7 +23,8 @@ void fail_unknown(const Graph& self, const model::Graph& graph, Of values, const
         std::ignore = position_of(graph.initializers().names(), name);
         return;
     }
-    model::ListNames made("value", "", model::NameTable::Text::viewed);
+    model::ListNames made("value", "give each a name of its own in node.outputs or proto",
+                          model::NameTable::Text::viewed);
     below_guard(self, [&] {
         model::for_each_made(graph.fields()->message(),
                              [&](std::string_view value, const auto&) { made.add(value); });
@@ -39,6 +41,9 @@ void rename_all(const Graph& self, Of values, const py::dict& new_names) {
             throw py::type_error("a name is a str, not " + type_name(after));
         }
         const auto given = py::reinterpret_borrow<py::object>(before);
+        if (!py::isinstance<py::str>(given) && values == Of::all_values) {
+            throw_python(package::wrong_name()("value", given));
+        }
         auto known = name_in_file(given);
         if (!known) return fail_unknown(self, *graph, values, given);
         names.push_back({*std::move(known), to_text(py::reinterpret_borrow<py::str>(after))});
@@ -64,6 +69,7 @@ void rename_values(const Graph& self, Of values, const py::object& old_name,
         throw py::type_error(std::string("expected a name or a mapping of names, not ") +
                              type_name(old_name));
     }
+    if (!new_name.is_none()) throw py::type_error("a mapping has the new names already");
     rename_all(self, values, py::dict(python_object<"builtins", "dict">()(old_name)));
 }
 

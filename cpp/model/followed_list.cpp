@@ -21,6 +21,11 @@ void FollowedList::read_element(ByteView loaded, Read& found) const {
     read({onnx::kSchema.message_of(*list_), loaded, &document_.edits()}, found);
 }
 
+void FollowedList::reread_element(ByteView loaded, Read& found) const {
+    const onnx::Message element(onnx::kSchema.message_of(*list_), loaded);
+    if (!document_.edits().is_removed(element)) read_element(loaded, found);
+}
+
 // Whether it has followed all edits. A state of lost bytes is never kept.
 bool FollowedList::follow() {
     if (!read_) return false;
@@ -47,14 +52,10 @@ bool FollowedList::follow() {
 }
 
 bool FollowedList::apply(const EditStep& step) {
-    // What was removed since may have no fields left. A later step says that it was removed.
-    const auto is_gone = [&](const EditStep& of_element) {
-        return document_.edits().is_removed(onnx::Message(*of_element.table, of_element.loaded));
-    };
     switch (step.kind) {
         case EditStep::Kind::added:
-            if (step.list == list_ && step.parent == parent_.key() && !is_gone(step)) {
-                read_element(step.loaded, *read_);
+            if (step.list == list_ && step.parent == parent_.key()) {
+                reread_element(step.loaded, *read_);
             }
             return true;
         case EditStep::Kind::removed: read_->forget(step.key()); return true;
@@ -64,7 +65,7 @@ bool FollowedList::apply(const EditStep& step) {
     const bool is_element = step.table == &onnx::kSchema.message_of(*list_) &&
                             read_->mentions.find(step.key()) != nullptr;
     if (!is_element) return changed_elsewhere(step, *read_);
-    if ((step.rows & rows_) != 0 && !is_gone(step)) read_element(step.loaded, *read_);
+    if ((step.rows & rows_) != 0) reread_element(step.loaded, *read_);
     return true;
 }
 

@@ -70,9 +70,12 @@ class FollowedList {
     virtual bool changed_elsewhere(const EditStep& /*step*/, Read& /*found*/) const { return true; }
 
     [[nodiscard]] const Document& document() const noexcept { return document_; }
-    void read_element(ByteView loaded, Read& found) const;
+    /// Reads an element again, unless it was removed since: then it may have no fields left, and a
+    /// later step says so.
+    void reread_element(ByteView loaded, Read& found) const;
 
   private:
+    void read_element(ByteView loaded, Read& found) const;
     bool follow();
     bool apply(const EditStep& step);
     void read_all();

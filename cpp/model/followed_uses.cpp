@@ -112,14 +112,14 @@ bool FollowedUses::changed_elsewhere(const EditStep& step, Read& found) const {
     if (behind != found.holders.begin()) {
         const ByteView bytes = std::prev(behind)->second;
         if (step.key() <= bytes.data() + bytes.size()) {
-            read_element(bytes, found);
+            reread_element(bytes, found);
             return true;
         }
     }
     if (!document().edits().is_added(step.key())) return true;
     // A field that was added may be in any of them.
     const auto holders = found.holders;
-    for (const auto& [key, bytes] : holders) read_element(bytes, found);
+    for (const auto& [key, bytes] : holders) reread_element(bytes, found);
     return true;
 }
 

@@ -57,6 +57,15 @@ bool has_input(const Document& document, const FieldsPtr& fields, std::string_vi
 
 }  // namespace
 
+bool NodeValues::is_made_around(std::string_view value) const {
+    auto outer = document().scope_around(fields()->message());
+    for (; outer; outer = document().scope_around(*outer)) {
+        if (has_input(document(), document().index(*outer), value)) return true;
+        if (document().followed_uses(*outer)->has(value, Mention::Role::output)) return true;
+    }
+    return false;
+}
+
 const ValueUses& NodeValues::uses() const {
     return uses_.get([&] {
         return source::guard_reads(document().source(), [&] {

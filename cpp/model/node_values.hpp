@@ -53,6 +53,9 @@ class NodeValues {
     /// `model.duplicate_name` if the first of these lists that has the name has it twice.
     [[nodiscard]] std::optional<onnx::Message> value(std::string_view name) const;
 
+    /// Whether a graph or function around this graph makes a value of that name.
+    [[nodiscard]] bool is_made_around(std::string_view value) const;
+
   protected:
     NodeValues(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> fields)
         : document_(std::move(document)), fields_(std::move(fields)) {}

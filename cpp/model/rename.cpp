@@ -40,6 +40,9 @@ Renaming::Renaming(const Graph& graph, std::vector<Names> names)
         }
     }
     find_all();
+    for (std::uint32_t after = 0; after < after_.size(); ++after) {
+        found_[first_of_[after]].is_around = graph.is_made_around(after_.name(after));
+    }
 }
 
 void Renaming::note(std::string_view name, const onnx::Message& message,
@@ -237,6 +240,10 @@ void Renaming::check() const {
         if (found_[pair].is_captured) {
             throw std::invalid_argument("the graph uses a value " + after +
                                         " from outside, which it would hide");
+        }
+        if (found_[pair].is_around) {
+            throw std::invalid_argument("a graph around this one has a value of the name " + after +
+                                        ", which it would hide");
         }
     }
 }

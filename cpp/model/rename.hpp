@@ -37,7 +37,7 @@ class Renaming {
     /// Renames all of them, which must be known. Before the first edit, throws Error
     /// `edit.removed`, and std::invalid_argument if a new name is empty, repeats, is taken by a
     /// value of the graph that keeps its name, by a value of a subgraph, which would hide it, or by
-    /// a value from outside that is used here, which would be hidden.
+    /// a value of a graph around it, or one that is used here, which would be hidden.
     void apply() const;
 
   private:
@@ -56,6 +56,7 @@ class Renaming {
         bool is_taken = false;     // another value of the graph has the new name
         bool is_hidden = false;    // a value of a subgraph has the new name
         bool is_captured = false;  // the graph uses a value of the new name that it does not make
+        bool is_around = false;    // a graph around this one makes a value of the new name
     };
 
     void note(std::string_view name, const onnx::Message& message, const wire::FieldRow& field,

@@ -1686,8 +1686,9 @@ class Graph:
 
         Raises:
             KeyError: the graph makes no value of the old name.
-            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
-                value of the new name from outside.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
+            ParseError: `model.duplicate_name`: several nodes make the value.
+            EditError: the graph was removed from its model.
         """
 
     def topological_order(self) -> builtins.list[Node]:
@@ -1910,8 +1911,7 @@ class Initializers(MutableMapping[str, Tensor]):
 
         Raises:
             KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
-                value of the new name from outside.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
         """
         ...
 
@@ -1931,8 +1931,7 @@ class Initializers(MutableMapping[str, Tensor]):
 
         Raises:
             KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
-                value of the new name from outside.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
         """
         ...
 

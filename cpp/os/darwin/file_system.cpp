@@ -3,11 +3,6 @@
 #include <sys/mount.h>
 #include <sys/param.h>
 
-#include <cerrno>
-#include <string_view>
-
-#include "base/error.hpp"
-
 namespace onnxmap::os {
 
 bool on_network(int descriptor) noexcept {
@@ -15,12 +10,9 @@ bool on_network(int descriptor) noexcept {
     return ::fstatfs(descriptor, &status) == 0 && (status.f_flags & MNT_LOCAL) == 0;
 }
 
-bool leads_to_kernel(int descriptor, const FileStatus&, std::uint64_t, const std::string& path) {
-    struct statfs status{};
-    // If the system does not report the kind, the file could be one.
-    if (::fstatfs(descriptor, &status) != 0) throw FileError(errno, path);
-    const std::string_view kind = status.f_fstypename;
-    return kind == "devfs" || kind == "fdesc";
+// There is no descriptor of an object that is not open, so the rule is that of POSIX.
+bool leads_to_kernel(int, const FileStatus& status, std::uint64_t root_device, const std::string&) {
+    return status.blocks == 0 && status.identity.device != root_device;
 }
 
 }  // namespace onnxmap::os

@@ -27,7 +27,11 @@ bool is_file_locked(int file) noexcept {
 
 // fsync() leaves the bytes in the memory of the disk. Not every file system has the call that
 // empties it.
-int sync_file(int file) noexcept { return ::fcntl(file, F_FULLFSYNC) == 0 ? 0 : ::fsync(file); }
+int sync_file(int file) noexcept {
+    if (::fcntl(file, F_FULLFSYNC) == 0) return 0;
+    const bool is_unknown = errno == ENOTSUP || errno == EINVAL || errno == ENOTTY;
+    return is_unknown ? ::fsync(file) : -1;
+}
 
 int rename_to_new(int from_folder, const char* from, int to_folder, const char* to) noexcept {
     return ::renameatx_np(from_folder, from, to_folder, to, RENAME_EXCL);

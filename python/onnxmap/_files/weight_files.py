@@ -376,10 +376,8 @@ def _write(
     if names is not None:
         initializers = Model(found.document, None, Options()).initializers
         chosen = [initializers[name].name for name in initializers._selected(names)]
-        if names and not chosen:
-            shown = escape(repr(names))
-            raise UnknownNameError(
-                f"no initializer matches {shown}", code="name.unknown", name=shown
-            )
+        if isinstance(names, str) and not chosen:
+            text = f"no initializer matches {escape(repr(names))}"
+            raise UnknownNameError(text, code="name.unknown", name=names)
         options = replace(options, names=chosen)
     return write_checkpoint(found, path, options)

@@ -59,7 +59,7 @@ def test_as_onnx_ir_renames() -> None:
             model.revert()
             assert saved(model).SerializeToString() == data
     assert count > 300
-    assert inside == 1
+    assert inside > 0
 
 
 def test_names_are_swapped() -> None:
@@ -98,4 +98,37 @@ def test_a_subgraph_renames_its_own() -> None:
     branch.rename("inner", "mine")
     with pytest.raises(KeyError):
         branch.rename("y", "n")  # a value of the graph around it
+    for outer in ("x", "y", "o"):
+        with pytest.raises(ValueError, match=r"graph around this one|from outside"):
+            branch.rename("mine", outer)
     assert saved(model).graph.node[1].attribute[0].g.node[0].output[0] == "mine"
+
+
+def test_after_a_node_with_a_graph_was_removed() -> None:
+    """What is known of the values follows the edits: the removed node has nothing to read."""
+    model = small()
+    branch = helper.make_graph([helper.make_node("Neg", ["x"], ["p"])], "b", [], [])
+    model.graph.nodes.append(helper.make_node("If", ["zeros"], ["q"], then_branch=branch))
+    model.graph.rename("x", "x1")
+    del model.graph.nodes[-1]
+    model.graph.rename("x1", "x2")
+    assert model.graph.nodes[0].inputs == ["x2"]
+    assert [use.position for use in model.graph.uses("x2")] == [0]
+
+
+def test_names_that_are_no_text() -> None:
+    graph = small().graph
+    with pytest.raises(TypeError, match="int"):
+        graph.rename({1: "n"})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match="has the new names already"):
+        graph.rename({"x": "n"}, "m")
+
+
+def test_a_name_of_several_values() -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["y"]) for _ in range(2)]
+    model = onnxmap.loads(
+        helper.make_model(helper.make_graph(nodes, "g", [], [])).SerializeToString()
+    )
+    with pytest.raises(onnxmap.ParseError, match="'y'"):
+        model.graph.rename("y", "n")
+    assert not model.edited

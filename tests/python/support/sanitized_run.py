@@ -16,12 +16,12 @@ from support.run_options import MEMORY_ONLY
 # The folders of a run with ONNXMAP_TEST_MEMORY=1.
 MEMORY = (
     "bulk", "changes", "edit", "external_data", "loading", "model", "pickling", "save", "tensor",
-    "wire",
+    "weights", "wire",
 )  # fmt: skip
 # Of one test. In the folders of hostile files each case is a trick of its own, and all are run;
 # with ONNXMAP_TEST_MEMORY=1 some: fuzz targets read the corpus under the same sanitizers.
 MOST_CASES = 2 if MEMORY_ONLY else 50
-MOST_HOSTILE = 20 if MEMORY_ONLY else 1 << 32
+MOST_HOSTILE = 10 if MEMORY_ONLY else 1 << 32
 _HOSTILE = ("wire", "changes")
 
 

@@ -188,6 +188,8 @@ def test_names_choose_tensors(tmp_path: Path) -> None:
     with pytest.raises(onnxmap.UnknownNameError, match=r"no initializer matches 'c\.\*'"):
         onnxmap.save_safetensors(model, path, "c.*")
     assert list(load_file(path)) == ["b.w"]
+    onnxmap.save_safetensors(model, path, np.array(["a.w"]), sync=False)  # type: ignore[arg-type]
+    assert list(load_file(path)) == ["a.w"]
     onnxmap.save_safetensors(model, path, [], sync=False)
     assert load_file(path) == {}
 
