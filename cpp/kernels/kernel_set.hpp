@@ -32,6 +32,10 @@ using LookUp = void (*)(const std::uint8_t* from, std::uint64_t count, Table tab
 using ReadVarints = std::uint64_t (*)(const std::uint8_t*& p, const std::uint8_t* end,
                                       std::uint64_t count, std::uint8_t* to);
 
+/// The CRC-32 of bytes that follow others, whose CRC-32 is `before`; that of no bytes is 0.
+using Crc32 = std::uint32_t (*)(const std::uint8_t* from, std::uint64_t count,
+                                std::uint32_t before) noexcept;
+
 struct KernelSet {
     std::string_view name;
     bool (*supported)() noexcept;
@@ -58,6 +62,7 @@ struct KernelSet {
     CountBetween count_between;
     LookUp look_up;
     ReadVarints read_varints;
+    Crc32 crc32;
 
     const MomentLoops* float16;
     const MomentLoops* bfloat16;
@@ -66,7 +71,8 @@ struct KernelSet {
 };
 
 extern const KernelSet kScalar;
-extern const KernelSet kAvx2;  // defined for x86-64 alone: AVX2, F16C and BMI (2013 and later)
+extern const KernelSet
+    kAvx2;  // defined for x86-64 alone: AVX2, F16C, BMI and CLMUL (2013 and later)
 extern const KernelSet kNeon;  // defined for aarch64 alone
 
 /// The set in use.

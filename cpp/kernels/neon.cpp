@@ -217,6 +217,7 @@ constexpr KernelSet kNeon = {
     .count_between = scalar::count_between,
     .look_up = scalar::look_up,
     .read_varints = read_varints,
+    .crc32 = scalar::crc32,
     .float16 = &kFloat16Loops,
     .bfloat16 = &scalar::kBfloat16Loops,
     .float32 = &scalar::kFloat32Loops,

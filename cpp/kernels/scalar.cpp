@@ -131,6 +131,7 @@ constexpr KernelSet kScalar = {
     .count_between = scalar::count_between,
     .look_up = scalar::look_up,
     .read_varints = scalar::read_varints,
+    .crc32 = scalar::crc32,
     .float16 = &scalar::kLoops<Float16, scalar::float16_to_float32>,
     .bfloat16 = &scalar::kBfloat16Loops,
     .float32 = &scalar::kFloat32Loops,

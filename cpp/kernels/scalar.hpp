@@ -73,6 +73,7 @@ std::uint64_t count_between(const std::uint8_t* from, std::uint64_t count, std::
 void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
 std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std::uint64_t count,
                            std::uint8_t* to);
+std::uint32_t crc32(const std::uint8_t* from, std::uint64_t count, std::uint32_t before) noexcept;
 void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to);
 
 extern const MomentLoops kBfloat16Loops;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/crc32.hpp"
 #include "base/error.hpp"
+#include "kernels/kernel_set.hpp"
 #include "os/parallel.hpp"
 #include "save/save_plan.hpp"
 #include "save/write_content.hpp"
@@ -19,6 +19,10 @@ constexpr std::uint64_t kMost32 = 0xffff'ffff;
 constexpr std::uint64_t kMost16 = 0xffff;
 constexpr std::uint64_t kMostOfHeader = 1 << 16;  // bytes in front of an array
 constexpr std::uint64_t kCrcAtOnce = 1 << 20;
+
+std::uint32_t crc32(ByteView bytes, std::uint32_t before = 0) {
+    return kernels::kernels().crc32(bytes.data(), bytes.size(), before);
+}
 
 // Appends a number of `width` bytes.
 void put(std::string& out, std::uint64_t value, std::size_t width) {

@@ -40,7 +40,7 @@ LAYERS: dict[str, set[str]] = {
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
     "check": {"base", "onnx", "os", "source", "tensor", "model"},
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
-    "save": {"base", "wire", "onnx", "safetensors", *FILES, "tensor", "model"},
+    "save": {"base", "wire", "onnx", "kernels", "safetensors", *FILES, "tensor", "model"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
