@@ -256,13 +256,13 @@ ONNXMAP_CLMUL std::uint32_t crc32(Bytes from, std::uint64_t count, std::uint32_t
     const __m128i by64 = _mm_set_epi64x(0x1'c6e4'1596, 0x1'5444'2bd4);
     const __m128i by16 = _mm_set_epi64x(0x0'ccaa'009e, 0x1'7519'97d0);
     __m128i sums[4];
-    for (int i = 0; i < 4; ++i) sums[i] = load16(from + 16 * i);
+    for (std::size_t i = 0; i < 4; ++i) sums[i] = load16(from + 16 * i);
     sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(static_cast<int>(~before)));
     for (from += 64, count -= 64; count >= 64; from += 64, count -= 64) {
-        for (int i = 0; i < 4; ++i) sums[i] = folded(sums[i], by64, load16(from + 16 * i));
+        for (std::size_t i = 0; i < 4; ++i) sums[i] = folded(sums[i], by64, load16(from + 16 * i));
     }
     __m128i sum = sums[0];
-    for (int i = 1; i < 4; ++i) sum = folded(sum, by16, sums[i]);
+    for (std::size_t i = 1; i < 4; ++i) sum = folded(sum, by16, sums[i]);
     for (; count >= 16; from += 16, count -= 16) sum = folded(sum, by16, load16(from));
     std::uint8_t left[16];
     store16(left, sum);
