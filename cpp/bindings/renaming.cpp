@@ -10,6 +10,7 @@
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/captured_values.hpp"
+#include "model/list_names.hpp"
 
 namespace onnxmap::bindings {
 

@@ -4,7 +4,6 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/handles.hpp"
-#include "model/list_names.hpp"
 #include "model/rename.hpp"
 
 namespace onnxmap::bindings {
@@ -12,8 +11,7 @@ namespace onnxmap::bindings {
 namespace py = pybind11;
 
 /// Renames `old_name` to `new_name`, or all keys of the mapping `old_name` to its values. Throws
-/// KeyError, which suggests some of names(), for a name that no such value has; TypeError; and what
-/// model::Renaming::apply() throws.
+/// TypeError, KeyError for a name that no such value has, and what model::Renaming::apply() throws.
 void rename_values(const Graph& self, model::Renaming::Of values, const py::object& old_name,
                    const py::object& new_name);
 

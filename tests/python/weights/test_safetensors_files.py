@@ -16,19 +16,11 @@ from support.oracles.tensor_encoder import ELEMENT_TYPES
 from support.oracles.tensors import assert_same_array
 from support.saves.models import SAVE_MODELS
 from support.tensors.examples import STORAGES, example_of, store
+from support.tensors.safetensors_types import SAFETENSORS_TYPES
 
 import onnxmap
 
-# The names of types that the official package reads and writes.
-OFFICIAL = {
-    "FLOAT": "float32", "UINT8": "uint8", "INT8": "int8", "UINT16": "uint16", "INT16": "int16",
-    "INT32": "int32", "INT64": "int64", "BOOL": "bool", "FLOAT16": "float16", "DOUBLE": "float64",
-    "UINT32": "uint32", "UINT64": "uint64", "COMPLEX64": "complex64", "BFLOAT16": "bfloat16",
-    "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
-    "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
-    "FLOAT8E8M0": "float8_e8m0fnu",
-}  # fmt: skip
-CARRIED = {*OFFICIAL, "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2"}
+CARRIED = {*SAFETENSORS_TYPES, "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2"}
 
 
 def raw_bytes(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
@@ -61,7 +53,7 @@ def arrays_of_official_types() -> dict[str, np.ndarray]:
     return {
         f"{shape} {kind}": example_of(ELEMENT_TYPES[kind], shape, "raw").array
         for shape in shapes
-        for kind in OFFICIAL
+        for kind in SAFETENSORS_TYPES
     }
 
 

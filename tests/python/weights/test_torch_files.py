@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.interop.torch_if_any import torch_or_skip
+from support.tensors.safetensors_types import SAFETENSORS_TYPES
 
 import onnxmap
 
@@ -15,21 +16,12 @@ torch = torch_or_skip()
 # After torch, since this module imports it.
 from safetensors.torch import load_file, save_file
 
-# The types that torch, safetensors and ONNX have.
-TYPES = {
-    "DOUBLE": "float64", "FLOAT": "float32", "FLOAT16": "float16", "BFLOAT16": "bfloat16",
-    "INT64": "int64", "INT32": "int32", "INT16": "int16", "INT8": "int8", "UINT64": "uint64",
-    "UINT32": "uint32", "UINT16": "uint16", "UINT8": "uint8", "BOOL": "bool",
-    "COMPLEX64": "complex64", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E5M2": "float8_e5m2",
-    "FLOAT8E4M3FNUZ": "float8_e4m3fnuz", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
-    "FLOAT8E8M0": "float8_e8m0fnu",
-}  # fmt: skip
 SHAPES = [(3, 4), (), (0, 2), (5,), (1, 1, 8)]
 
 
 def random_tensor(kind: str, shape: tuple[int, ...]) -> Any:
     """Random bits, so NaNs with a payload as well; for BOOL zeros and ones."""
-    dtype = getattr(torch, TYPES[kind])
+    dtype = getattr(torch, SAFETENSORS_TYPES[kind])
     count = int(torch.Size(shape).numel()) * dtype.itemsize
     codes = torch.randint(0, 2 if kind == "BOOL" else 256, (count,), dtype=torch.uint8)
     return codes.view(dtype).reshape(shape)
@@ -37,7 +29,11 @@ def random_tensor(kind: str, shape: tuple[int, ...]) -> Any:
 
 def tensors_of_all_types() -> dict[str, Any]:
     torch.manual_seed(5)
-    return {f"{kind} {shape}": random_tensor(kind, shape) for kind in TYPES for shape in SHAPES}
+    return {
+        f"{kind} {shape}": random_tensor(kind, shape)
+        for kind in SAFETENSORS_TYPES
+        for shape in SHAPES
+    }
 
 
 def bits_of(tensor: Any) -> tuple[Any, Any, bytes]:
@@ -68,7 +64,7 @@ def test_a_data_file_and_shards(tmp_path: Path) -> None:
     )  # small integers and empty tensors stay in the model
     stored = load_file(tmp_path / "w.safetensors")
     assert_same(stored, {name: tensors[name] for name in stored})
-    assert len(stored) > len(TYPES)
+    assert len(stored) > len(SAFETENSORS_TYPES)
     onnxmap.save_safetensors(
         model, tmp_path / "c.safetensors", max_shard_size_bytes=100, sync=False
     )
@@ -101,7 +97,7 @@ def test_pairs_of_4_bits(tmp_path: Path) -> None:
     assert_same(load_file(tmp_path / "again.safetensors"), {"w": given})
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", SAFETENSORS_TYPES)
 def test_tensors_as_programs_have_them(kind: str, tmp_path: Path) -> None:
     """Views in another order, parts, parameters, and tensors that need a gradient."""
     given = random_tensor(kind, (60, 90))
