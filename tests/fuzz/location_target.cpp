@@ -61,7 +61,8 @@ class Input {
         return first;
     }
     [[nodiscard]] std::string_view text() {
-        const std::size_t length = std::min<std::size_t>(byte() % 128, left_.size());
+        const std::size_t asked = byte() % 128;
+        const std::size_t length = std::min(asked, left_.size());
         const std::string_view text = as_text(left_.first(length));
         left_ = left_.subspan(length);
         return text;
