@@ -1,7 +1,9 @@
 // Many tensors at once: fresh arrays, and streams of arrays.
+#include <pybind11/critical_section.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -130,7 +132,8 @@ class ArrayMaker {
         return cast;
     }
 
-    const py::object& owner_of(const std::shared_ptr<const source::Source>& source) {
+    // Not a reference: another thread may stop the stream meanwhile.
+    py::object owner_of(const std::shared_ptr<const source::Source>& source) {
         if (owned_ != source.get() || !owner_) {
             owner_ = make_owner(source);
             owned_ = source.get();
@@ -177,16 +180,21 @@ class Stream {
         State state = without_lock(next);
         for (; state == State::later; state = without_lock(next)) check_signals();
         if (state == State::end) {
+            const py::scoped_critical_section lock(lock_);
             make_.forget();
             return py::none();
         }
+        const py::scoped_critical_section lock(lock_);
         auto [name, array] = make_(step.item, step.array);
         return py::make_tuple(std::move(name), std::move(array));
     }
 
     void stop() {
-        if (std::exchange(stopped_, true)) return;
-        make_.forget();
+        if (stopped_.exchange(true)) return;
+        {
+            const py::scoped_critical_section lock(lock_);
+            make_.forget();
+        }
         const WithoutLock unlocked;
         stream_.stop();
     }
@@ -194,7 +202,8 @@ class Stream {
   private:
     bulk::TensorStream stream_;
     ArrayMaker make_;
-    bool stopped_ = false;
+    py::list lock_;  // of `make_`, in a Python without an interpreter lock
+    std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace

@@ -190,7 +190,11 @@ void bind_document(py::module_& module) {
             "The folder or URL that external locations are relative to; empty: none.")
         .def_property_readonly("edited",
                                [](const DocumentPtr& self) { return self->edits().edited(); })
-        .def("revert", [](const DocumentPtr& self) { self->editable().revert(); })
+        .def("revert",
+             [](const DocumentPtr& self) {
+                 const EditLock lock(self);
+                 self->editable().revert();
+             })
         .def("tensors", guarded(tensors))
         .def("shape_tensors", guarded(shape_tensors),
              "Return for each tensor of `tensors()` whether other programs read its values to tell "

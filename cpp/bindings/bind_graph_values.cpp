@@ -140,7 +140,7 @@ void bind_function_values(GuardedClass<Function>& cls) { bind_values(cls); }
 
 void bind_graph_values(GuardedClass<Graph>& cls) {
     bind_values(cls);
-    cls.def("rename", unguarded(rename_graph_values), py::arg("old"), py::arg("new") = py::none(),
+    cls.def("rename", edits(rename_graph_values), py::arg("old"), py::arg("new") = py::none(),
             R"(Rename a value of the graph, with everything that refers to it.
 
 A value is an input, an initializer or an output of a node. What refers to it is what

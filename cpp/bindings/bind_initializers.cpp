@@ -148,9 +148,9 @@ constexpr const char* kField = "initializer";
 // The positions of an initializer in the list, ascending: several, if it is stored in segments.
 std::vector<std::uint64_t> places_of(const Initializers& self, const py::object& name) {
     return below_guard(self, [&] {
-        const std::uint32_t first = position_of(self, name);
         const auto graph = self.graph();
         const model::Initializers& initializers = graph->initializers();
+        const std::uint32_t first = position_of(initializers, name);
         const model::Tensor tensor(*self.document, initializers.at(first));
         std::vector<std::uint64_t> places{first};
         if (!tensor.header().has_segment) return places;
@@ -322,7 +322,7 @@ the unnamed ones.)");
         .def("nbytes", nbytes, "Return the stored size of each initializer of `all()`, in bytes.")
         .def("views", unguarded(views), py::arg("names") = py::none(),
              "Return the initializers as read-only arrays by name; see `Model.views`.")
-        .def("replace", unguarded(replace_values), py::arg("name"), py::arg("values"),
+        .def("replace", edits(replace_values), py::arg("name"), py::arg("values"),
              R"(Give an initializer other values of the same shape, in the type that it has.
 
 Args:
@@ -334,7 +334,7 @@ Raises:
     KeyError: there is no initializer of this name.
     ValueError: the values have another shape.
     TypeError: the initializer has integers or strings, and the values do not.)")
-        .def("rename", unguarded(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
+        .def("rename", edits(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
              R"(Rename an initializer, with everything that refers to it.
 
 That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,

@@ -40,10 +40,11 @@ struct ListTraits<MessageList> {
         return wrap_message({list.document, message}, list.as_proto);
     }
 
-    // The position of the message with a name. Throws TypeError for an object that is neither a
-    // name nor an index, KeyError, which suggests names, and Error `model.duplicate_name`.
-    static py::ssize_t index_of(const MessageList& list, const py::object& index) {
-        if (PyIndex_Check(index.ptr()) != 0) return to_index(index);
+    // The position of the message with a name, in a state of the list. Throws TypeError for an
+    // object that is neither a name nor an index, KeyError, which suggests names, and Error
+    // `model.duplicate_name`.
+    static std::uint64_t position(const MessageList& list, const model::MessageList& messages,
+                                  const py::object& index) {
         const bool has_names = bindings::has_names(list);
         if (!py::isinstance<py::str>(index)) {
             throw_python(package::wrong_name()("index", index, has_names));
@@ -52,13 +53,24 @@ struct ListTraits<MessageList> {
             throw py::type_error(
                 "list indices must be integers or slices: the elements have no names");
         }
+        if (const auto text = name_in_file(index)) {
+            if (const auto found = messages.position(*list.document, *text)) return *found;
+        }
+        return position_of(*messages.names(*list.document), index);
+    }
+
+    static py::object named(const MessageList& list, const py::object& index) {
         return below_guard(list, [&] {
             const auto messages = list.messages();
-            if (const auto text = name_in_file(index)) {
-                const auto found = messages->position(*list.document, *text);
-                if (found) return static_cast<py::ssize_t>(*found);
-            }
-            return static_cast<py::ssize_t>(position_of(*messages->names(*list.document), index));
+            return element(list, messages->at(position(list, *messages, index)));
+        });
+    }
+
+    // The index that an object is or means. May run any code.
+    static py::ssize_t index_of(const MessageList& list, const py::object& index) {
+        if (PyIndex_Check(index.ptr()) != 0) return to_index(index);
+        return below_guard(list, [&] {
+            return static_cast<py::ssize_t>(position(list, *list.messages(), index));
         });
     }
 
@@ -370,40 +382,40 @@ Raises:
     ValueError: there is none.)")
         .def("count", unguarded(count), py::arg("value"),
              "Return how many messages are equal to `value`.")
-        .def("append", unguarded(append), py::arg("message"), "Add a copy of a message at the end.")
-        .def("extend", unguarded(extend), py::arg("messages"), "Add copies of messages at the end.")
-        .def("MergeFrom", unguarded(extend), py::arg("messages"),
+        .def("append", edits(append), py::arg("message"), "Add a copy of a message at the end.")
+        .def("extend", edits(extend), py::arg("messages"), "Add copies of messages at the end.")
+        .def("MergeFrom", edits(extend), py::arg("messages"),
              "Add copies of messages at the end, as extend() does.")
-        .def("add", unguarded(add), R"(Add a new message at the end and return it.
+        .def("add", edits(add), R"(Add a new message at the end and return it.
 
 Args:
     fields: values of its fields, by their names in onnx.proto.)")
-        .def("insert", unguarded(insert), py::arg("index"), py::arg("message"),
+        .def("insert", edits(insert), py::arg("index"), py::arg("message"),
              "Insert a copy of a message before a position.")
-        .def("pop", unguarded(pop), py::arg("index") = -1,
+        .def("pop", edits(pop), py::arg("index") = -1,
              "Remove a message, by default the last, and return it. It can still be read.")
-        .def("remove", unguarded([](const py::object& self, const py::object& message) {
+        .def("remove", edits<MessageList>([](const py::object& self, const py::object& message) {
                  erase(checked_value<MessageList>(self), {position_in(self, message)});
              }),
              py::arg("message"), R"(Remove the first message that is equal to `message`.
 
 Raises:
     ValueError: there is none.)")
-        .def("clear", clear, "Remove all messages.")
-        .def("reverse", unguarded(reverse), "Reverse the order of the messages.")
-        .def("sort", unguarded(sort), py::kw_only(), py::arg("key") = py::none(),
+        .def("clear", edits(clear), "Remove all messages.")
+        .def("reverse", edits(reverse), "Reverse the order of the messages.")
+        .def("sort", edits<MessageList>(sort), py::kw_only(), py::arg("key") = py::none(),
              py::arg("reverse") = false, "Sort the messages, as list.sort() does.")
         .def("__deepcopy__", unguarded(deep_copy), py::arg("memo"),
              "Return copies of the messages, as a list that is part of no model.")
-        .def("__setitem__", unguarded(replace), py::arg("index"), py::arg("message"))
-        .def("__delitem__", unguarded(erase_at), py::arg("index"))
+        .def("__setitem__", edits(replace), py::arg("index"), py::arg("message"))
+        .def("__delitem__", edits(erase_at), py::arg("index"))
         .def("__add__", unguarded([](const py::object& self, const py::object& other) {
                  return py::object(py::list(self) + py::list(other));
              }))
         .def("__radd__", unguarded([](const py::object& self, const py::object& other) {
                  return py::object(other + py::list(self));
              }))
-        .def("__iadd__", unguarded(add_in_place<MessageList, extend>))
+        .def("__iadd__", edits<MessageList>(add_in_place<MessageList, extend>))
         .def("_ipython_key_completions_", completions)
         .def_property_readonly(
             "type_name", [](const MessageList& self) { return to_str(self.row->type_name); },

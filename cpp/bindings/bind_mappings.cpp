@@ -35,16 +35,16 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
            },
            py::arg("key"), py::arg("default") = py::none(),
            "Return the value of a key, or `default`.")
-        .def("setdefault", unguarded(set_default<Mapping>), py::arg("key"),
+        .def("setdefault", edits(set_default<Mapping>), py::arg("key"),
              py::arg("default") = py::none(),
              "Return the value of a key; if there is none, give it the default first.")
-        .def("pop", unguarded([](const Mapping& self, const py::object& key) {
+        .def("pop", edits([](const Mapping& self, const py::object& key) {
                  return pop_item(self, key, {});
              }),
              py::arg("key"), "Remove a key and return its value.")
-        .def("pop", unguarded(pop_item<Mapping>), py::arg("key"), py::arg("default"),
+        .def("pop", edits(pop_item<Mapping>), py::arg("key"), py::arg("default"),
              "If there is no such key, return the default.")
-        .def("clear", unguarded([](const Mapping& self) { replace_all(self, *self.row, {}); }),
+        .def("clear", edits([](const Mapping& self) { replace_all(self, *self.row, {}); }),
              "Remove all entries.")
         .def("__repr__", [](const Mapping& self) { return py::repr(items_of(self)); })
         .def("__reduce__",

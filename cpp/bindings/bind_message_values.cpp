@@ -19,6 +19,7 @@ py::object loaded_raw_data(const ProtoView& tensor) {
 }
 
 void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nbytes) {
+    const EditLock lock(tensor.document);
     model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
 }
 
@@ -27,6 +28,7 @@ void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nb
 void bind_message_values(py::module_& module) {
     module.def(
         "hold_values", guarded([](const ProtoView& tensor, const Tensor& values) {
+            const EditLock lock(tensor.document);
             return hold_values(tensor, values);
         }),
         py::arg("tensor"), py::arg("values"),

@@ -80,9 +80,8 @@ void bind_attribute(py::module_& module) {
 
 If the file does not store the type, it is the type of the value that is present.)");
     cls.def_property(
-        "value", attribute_value, unguarded([](const Attribute& self, const py::object& value) {
-            set_attribute_value(self, value);
-        }),
+        "value", attribute_value,
+        [](const Attribute& self, const py::object& value) { set_attribute_value(self, value); },
         R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
 A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. To assign one
@@ -100,20 +99,19 @@ void bind_value_info(py::module_& module) {
     bind_fields(cls, "ValueInfoProto", {"type"});
     bind_html_display(cls);
     cls.def_property(
-        "dtype", value_dtype, unguarded([](const ValueInfo& self, const py::object& dtype) {
-            set_element_type(self, dtype);
-        }),
+        "dtype", value_dtype,
+        [](const ValueInfo& self, const py::object& dtype) { set_element_type(self, dtype); },
         "The element type of a tensor as a DataType, or None. A value without a type becomes a "
         "tensor.");
     cls.def_property(
         "shape", value_shape,
-        unguarded([](const ValueInfo& self, const py::object& shape) { set_shape(self, shape); }),
+        [](const ValueInfo& self, const py::object& shape) { set_shape(self, shape); },
         R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
 Each dimension is an int, a str (`dim_param`) or None (unknown).)");
     cls.def_property(
         "type", value_type,
-        unguarded([](const ValueInfo& self, const py::object& type) { set_type(self, type); }),
+        [](const ValueInfo& self, const py::object& type) { set_type(self, type); },
         "The type as a TensorType, SequenceType, MapType, ..., or None.");
 }
 

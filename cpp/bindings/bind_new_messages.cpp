@@ -51,6 +51,7 @@ Example:
     module.def(
         "copy_into",
         [](const ProtoView& target, const py::object& message) {
+            const EditLock lock(target.document);
             copy(target, original_for(target, target.made.table().name, message, true));
         },
         py::arg("target"), py::arg("message"),

@@ -104,14 +104,14 @@ Args:
                return model::FlatMessage(*self.document, self.message()).nbytes();
            },
            "Return the number of bytes of SerializeToString().")
-        .def("MergeFromString", unguarded(merge_bytes), py::arg("serialized"),
+        .def("MergeFromString", edits(merge_bytes), py::arg("serialized"),
              R"(Add the fields of a serialized message of the same type; return the number of bytes.
 
 `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
 
 Raises:
     ParseError: the bytes are no such message.)")
-        .def("ParseFromString", unguarded(parse_bytes), py::arg("serialized"),
+        .def("ParseFromString", edits(parse_bytes), py::arg("serialized"),
              R"(Replace all fields by those of a serialized message; return the number of bytes.
 
 `serialized` is bytes, a bytearray or a memoryview; the last two are copied.

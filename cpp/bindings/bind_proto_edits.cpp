@@ -69,18 +69,19 @@ void discard_unknown(const ProtoView& self) {
 }  // namespace
 
 void bind_proto_edits(GuardedClass<ProtoView>& cls) {
-    cls.def("__setattr__", unguarded(set_attribute), py::arg("name"), py::arg("value"))
+    cls.def("__setattr__", edits<ProtoView>(set_attribute), py::arg("name"), py::arg("value"))
         .def("__delattr__", delete_attribute, py::arg("name"))
-        .def("ClearField", clear_field, py::arg("name"),
+        .def("ClearField", edits(guarded(clear_field)), py::arg("name"),
              R"(Remove a field, or the member of a oneof that is set.
 
 Raises:
     ValueError: the message has no field of this name.)")
-        .def("Clear", clear, "Remove all fields, unknown ones included.")
+        .def("Clear", edits(clear), "Remove all fields, unknown ones included.")
         .def(
-            "SetInParent", [](const ProtoView& self) { std::ignore = to_change(self); },
+            "SetInParent",
+            edits(guarded([](const ProtoView& self) { std::ignore = to_change(self); })),
             "Make the message present in its parent.")
-        .def("MergeFrom", unguarded(merge_from), py::arg("other"),
+        .def("MergeFrom", edits(merge_from), py::arg("other"),
              R"(Add the fields of a message of the same type.
 
 Singular fields are replaced, singular messages merge, repeated fields grow. `other` may be a message
@@ -88,12 +89,12 @@ of the protobuf library.
 
 Raises:
     TypeError: `other` is no message of this type.)")
-        .def("CopyFrom", unguarded(copy_from), py::arg("other"),
+        .def("CopyFrom", edits(copy_from), py::arg("other"),
              R"(Replace all fields by those of a message of the same type.
 
 Raises:
     TypeError: `other` is no message of this type.)")
-        .def("DiscardUnknownFields", discard_unknown,
+        .def("DiscardUnknownFields", edits(guarded(discard_unknown)),
              "Remove the unknown fields of the message and of all messages in it.");
 }
 

@@ -249,6 +249,7 @@ The message is a ProtoView, an object that has one (`.proto`), or protobuf's own
     module.def(
         "set_property",
         [](const ProtoView& view, std::string_view name, const py::object& value) {
+            const EditLock lock(view.document);
             set_property(view, row_named(view, name), value);
         },
         py::arg("view"), py::arg("name"), py::arg("value"),

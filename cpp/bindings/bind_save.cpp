@@ -226,6 +226,7 @@ py::dict file_paths(const DocumentPtr& document) {
 }
 
 py::dict take_locations(const DocumentPtr& document) {
+    const EditLock lock(document);
     py::dict locations;
     for (const auto& [position, location] : save::take_locations(*document)) {
         locations[py::int_(position)] = py::bytes(location);
@@ -307,6 +308,7 @@ Args:
                "Return the path of each of these files by location; None if it is no local file.");
     module.def("rename_locations", guarded([](const DocumentPtr& document, const py::dict& names) {
                    using Names = std::map<std::string, std::string, std::less<>>;
+                   const EditLock lock(document);
                    save::rename_locations(*document, names.cast<Names>());
                }),
                py::arg("document"), py::arg("names"),

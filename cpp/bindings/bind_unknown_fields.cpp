@@ -35,8 +35,8 @@ struct ListTraits<UnknownFieldList> {
         return py::cast(UnknownField{field.number, static_cast<int>(field.type), std::move(data)});
     }
 
-    static py::ssize_t index_of(const UnknownFieldList&, const py::object& index) {
-        return to_index(index);
+    static py::object named(const UnknownFieldList&, const py::object& index) {
+        return py::int_(to_index(index));  // throws TypeError
     }
 
     static std::uint64_t edits(const UnknownFieldList&) { return 0; }  // it never changes

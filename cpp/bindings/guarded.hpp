@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "bindings/edit_lock.hpp"
 #include "bindings/handles.hpp"
 #include "source/read_guard.hpp"
 
@@ -50,8 +51,8 @@ auto guarded(F f) {
     return guarded_as(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
-/// For functions that read no bytes themselves and call guarded functions through Python, and for
-/// edits, which read below_guard().
+/// For functions that read no bytes themselves and call guarded functions through Python, or read
+/// below_guard().
 template <class F>
 struct Unguarded {
     F function;
@@ -64,6 +65,32 @@ Unguarded<F> unguarded(F f) {
 template <class F>
 F guarded(Unguarded<F> f) {
     return std::move(f.function);
+}
+
+template <class T, class First>
+const DocumentPtr& document_of(const First& first) {
+    if constexpr (std::is_same_v<First, DocumentPtr>) {
+        return first;
+    } else if constexpr (std::is_base_of_v<py::handle, First>) {
+        return checked_value<T>(first).document;
+    } else {
+        return first.document;
+    }
+}
+
+template <class T, class F, class Return, class First, class... Rest>
+auto edits_as(F f, Return (*)(First, Rest...)) {
+    return unguarded([f = std::move(f)](First first, Rest... rest) -> Return {
+        const EditLock lock(document_of<T>(first));
+        return f(std::forward<First>(first), std::forward<Rest>(rest)...);
+    });
+}
+
+/// For functions that edit the document of their first argument. They read below_guard(). `T`: the
+/// type of a first argument that is a Python object.
+template <class T = void, class F>
+auto edits(F f) {
+    return edits_as<T>(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
 /// A method that is a function of the package, such as `call_package<package::to_ir>`.
@@ -103,10 +130,11 @@ class GuardedClass : public py::object {
         return *this;
     }
 
+    /// `set` edits the document; see edits().
     template <class Get, class Set>
     GuardedClass& def_property(const char* name, Get&& get, Set&& set, const char* doc = nullptr) {
         auto* const kept =
-            new std::pair(guarded(std::forward<Get>(get)), guarded(std::forward<Set>(set)));
+            new std::pair(guarded(std::forward<Get>(get)), guarded(edits(std::forward<Set>(set))));
         using Both = std::remove_pointer_t<decltype(kept)>;
         detail::add_property(native_type<T>,
                              {name,

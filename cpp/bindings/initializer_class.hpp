@@ -71,14 +71,14 @@ It costs as little as `in`: the error of `[]` suggests names, which takes a mill
             },
             "Return an iterator over every tensor in file order, repeated and unnamed ones "
             "included.")
-        .def("setdefault", unguarded(set_default<Mapping>), py::arg("name"),
+        .def("setdefault", edits(set_default<Mapping>), py::arg("name"),
              py::arg("values") = py::none(),
              "Return the initializer of a name; if there is none, add one with these values first.")
-        .def("pop", unguarded([](const Mapping& self, const py::object& key) {
+        .def("pop", edits([](const Mapping& self, const py::object& key) {
                  return pop_item(self, key, {});
              }),
              py::arg("key"), "Remove an initializer and return its tensor.")
-        .def("pop", unguarded(pop_item<Mapping>), py::arg("key"), py::arg("default"),
+        .def("pop", edits(pop_item<Mapping>), py::arg("key"), py::arg("default"),
              "If there is no such initializer, return the default.");
     bind_repr(cls);
     bind_html(cls);

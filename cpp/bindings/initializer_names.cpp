@@ -27,16 +27,17 @@ std::uint64_t count_names(const SparseInitializers& self) {
     return self.graph()->sparse_initializer_names().count();
 }
 
-std::uint32_t position_of(const Initializers& self, const py::object& name) {
-    const auto graph = self.graph();
+std::uint32_t position_of(const model::Initializers& list, const py::object& name) {
     if (const auto text = name_in_file(name)) {
-        if (const auto found = graph->initializers().position(*text)) return *found;
+        if (const auto found = list.position(*text)) return *found;
     }
-    return position_of(graph->initializers().names(), name);
+    return position_of(list.names(), name);
 }
 
 py::object item_of(const Initializers& self, const py::object& name) {
-    return wrap_message({self.document, self.graph()->initializers().at(position_of(self, name))});
+    const auto graph = self.graph();
+    const model::Initializers& list = graph->initializers();
+    return wrap_message({self.document, list.at(position_of(list, name))});
 }
 
 py::object item_of(const SparseInitializers& self, const py::object& name) {
@@ -85,7 +86,7 @@ SelectedTensors select_tensors(const Initializers& self, const py::object& names
         std::unordered_set<std::uint32_t> seen;
         for (const py::handle name : wanted) {
             const std::uint32_t position =
-                position_of(self, py::reinterpret_borrow<py::object>(name));
+                position_of(selected.list(), py::reinterpret_borrow<py::object>(name));
             if (seen.insert(position).second) selected.positions.push_back(position);
         }
         return selected;

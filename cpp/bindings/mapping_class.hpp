@@ -54,6 +54,7 @@ template <class Mapping>
 int set_or_remove(PyObject* self, PyObject* key, PyObject* value) {
     return number_for_python([&] {
         const Mapping& mapping = cpp_value<Mapping>(self);
+        const EditLock lock(mapping.document);
         if (value != nullptr) {
             set_item(mapping, borrowed(key), borrowed(value));
         } else {

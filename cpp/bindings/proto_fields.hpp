@@ -77,8 +77,7 @@ void bind_field(GuardedClass<Class>& cls, std::string_view message, std::string_
     const wire::FieldRow& row = *onnx::find_message(message)->find(field);
     cls.def_property(
         property, [&row](const Class& self) { return property_value(self, row); },
-        unguarded(
-            [&row](const Class& self, const py::object& value) { set_property(self, row, value); }),
+        [&row](const Class& self, const py::object& value) { set_property(self, row, value); },
         doc);
 }
 

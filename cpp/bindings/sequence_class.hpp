@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -19,15 +20,18 @@ namespace py = pybind11;
 
 /// Specialise it for each class of lists. `core(list)` is the core's list, with count(), at() and a
 /// Cursor. `element(list, found)` makes the Python object of an element that the core finds.
-/// `element_name(list)` names the class of the elements. `index_of(list, object)` is the index that
-/// an object is or means, and may run any code. `edits(list)` counts edits of the document, and
+/// `element_name(list)` names the class of the elements. `named(list, object)` is the element that
+/// an object means that is no index. `edits(list)` counts edits of the document, and
 /// `is_removed(list, found)` is asked for an element if there were some during a loop.
 template <class List>
 struct ListTraits;
 
 template <class List>
+using CoreOf = std::remove_cvref_t<decltype(ListTraits<List>::core(std::declval<List>()))>;
+
+template <class List>
 struct ListIterator {
-    using Core = std::remove_cvref_t<decltype(ListTraits<List>::core(std::declval<List>()))>;
+    using Core = CoreOf<List>;
 
     explicit ListIterator(const List& list_)
         : list(list_),
@@ -88,14 +92,15 @@ Py_ssize_t length_slot(PyObject* self) {
     });
 }
 
-// The i-th element, from the end if `i` is negative.
+// The i-th element, from the end if `i` is negative. Another thread may edit the list meanwhile, so
+// this looks at one state of it.
 template <class List>
 py::object item(const List& list, py::ssize_t i) {
-    const py::ssize_t count = length(list);
+    const auto& core = ListTraits<List>::core(list);
+    const auto count = static_cast<py::ssize_t>(core.count());
     if (i < 0) i += count;
     if (i < 0 || i >= count) throw py::index_error("index out of range");
-    return ListTraits<List>::element(
-        list, ListTraits<List>::core(list).at(static_cast<std::uint64_t>(i)));
+    return ListTraits<List>::element(list, core.at(static_cast<std::uint64_t>(i)));
 }
 
 /// The positions that a slice selects: `count` of them, the i-th is start + i * step.
@@ -119,12 +124,16 @@ Range range_of(const py::slice& slice, Length&& length) {
 
 template <class List>
 py::list slice(const List& list, const py::slice& given) {
-    const Range range =
-        range_of(given, [&] { return below_guard(list, [&] { return length(list); }); });
+    std::optional<CoreOf<List>> core;
+    const Range range = range_of(given, [&] {
+        core.emplace(below_guard(list, [&] { return ListTraits<List>::core(list); }));
+        return static_cast<py::ssize_t>(core->count());
+    });
     return below_guard(list, [&] {
         py::list items;
         for (py::ssize_t i = 0; i < range.count; ++i) {
-            items.append(item(list, range.start + i * range.step));
+            const auto position = static_cast<std::uint64_t>(range.start + i * range.step);
+            items.append(ListTraits<List>::element(list, core->at(position)));
         }
         return items;
     });
@@ -134,7 +143,8 @@ template <class List>
 py::object subscript(const List& list, const py::object& index) {
     if (py::isinstance<py::slice>(index))
         return slice(list, py::reinterpret_borrow<py::slice>(index));
-    const py::ssize_t i = ListTraits<List>::index_of(list, index);
+    if (PyIndex_Check(index.ptr()) == 0) return ListTraits<List>::named(list, index);
+    const py::ssize_t i = to_index(index);
     return below_guard(list, [&] { return item(list, i); });
 }
 

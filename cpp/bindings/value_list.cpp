@@ -333,7 +333,7 @@ but append() and extend(), reads the whole list: to change many, assign a new li
     for (const auto& [name, doc] : kChanging) {
         cls.def(
             name,
-            unguarded([name](const ValueList& self, const py::args& arguments,
+            edits([name](const ValueList& self, const py::args& arguments,
                              const py::kwargs& named) { change(self, name, arguments, named); }),
             doc);
     }
@@ -354,27 +354,27 @@ but append() and extend(), reads the whole list: to change many, assign a new li
              }),
              "A copy or a pickle is a list.")
         .def("__setitem__",
-             unguarded([](const ValueList& self, const py::object& index, const py::object& value) {
+             edits([](const ValueList& self, const py::object& index, const py::object& value) {
                  replace(self, "__setitem__", index, py::make_tuple(value));
              }),
              py::arg("index"), py::arg("value"))
-        .def("__delitem__", unguarded([](const ValueList& self, const py::object& index) {
+        .def("__delitem__", edits([](const ValueList& self, const py::object& index) {
                  replace(self, "__delitem__", index, py::tuple());
              }),
              py::arg("index"))
-        .def("append", unguarded([](const ValueList& self, const py::object& value) {
+        .def("append", edits([](const ValueList& self, const py::object& value) {
                  extend(self, py::make_tuple(value));
              }),
              py::arg("value"), "Add a value at the end.")
-        .def("extend", unguarded(extend), py::arg("values"), "Add values at the end.")
-        .def("MergeFrom", unguarded(extend), py::arg("values"),
+        .def("extend", edits(extend), py::arg("values"), "Add values at the end.")
+        .def("MergeFrom", edits(extend), py::arg("values"),
              "Add values at the end, as extend() does.")
-        .def("__iadd__", unguarded(add_in_place<ValueList, extend>))
-        .def("insert", unguarded(insert), py::arg("index"), py::arg("value"),
+        .def("__iadd__", edits<ValueList>(add_in_place<ValueList, extend>))
+        .def("insert", edits(insert), py::arg("index"), py::arg("value"),
              "Insert a value before a position.")
-        .def("pop", unguarded(pop), py::arg("index") = -1,
+        .def("pop", edits(pop), py::arg("index") = -1,
              "Remove a value, by default the last, and return it.")
-        .def("remove", unguarded(remove), py::arg("value"),
+        .def("remove", edits(remove), py::arg("value"),
              "Remove the first value that is equal to `value`.");
     make_generic(cls);
 }

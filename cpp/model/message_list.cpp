@@ -7,13 +7,17 @@ namespace onnxmap::model {
 std::optional<std::uint64_t> MessageList::position(const Document& document,
                                                    std::string_view name) const {
     if (name.empty()) return std::nullopt;
-    if (document.was_edited()) {
+    const bool was_edited = document.was_edited();
+    if (was_edited) {
         const auto found =
             NamedList(document, *fields_, *field_, *naming_field(*field_)).positions(name);
         if (found.empty()) return std::nullopt;
         if (found.size() == 1) return found.front();
     }
-    return names(document)->position(name);
+    const auto found = names(document)->position(name);
+    // The first edit of another thread: the names may be those after it.
+    if (document.was_edited() != was_edited) onnx::fail_edited_meanwhile();
+    return found;
 }
 
 bool MessageList::contains(const Document& document, std::string_view name) const {

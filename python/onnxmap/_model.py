@@ -100,9 +100,10 @@ class Model:
         let_ipython_complete(Model)  # IPython may have been imported since onnxmap was
 
     def _open(self) -> _core.Document:
-        if self._document is None:
+        document = self._document  # another thread may close the model
+        if document is None:
             raise ValueError("the model is closed")
-        return self._document
+        return document
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that open the model again in another process."""
@@ -189,10 +190,10 @@ class Model:
     @property
     def graph(self) -> Graph:
         """The graph."""
-        document = self._open()
-        if self._graph is None or self._graph.is_removed:  # another one may be in its place
-            self._graph = _core.wrap(document.proto.graph)
-        return self._graph
+        document, graph = self._open(), self._graph
+        if graph is None or graph.is_removed:  # another one may be in its place
+            self._graph = graph = _core.wrap(document.proto.graph)
+        return graph
 
     @property
     def initializers(self) -> Initializers:

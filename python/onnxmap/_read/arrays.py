@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import threading
 import weakref
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from inspect import GEN_CLOSED, GEN_RUNNING, getgeneratorstate
+from inspect import GEN_CLOSED, getgeneratorstate
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -80,6 +81,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         self._nbytes = bulk.array_nbytes
         self._core = _core.start_stream(bulk, min(nbytes, _MOST_WINDOW), count)
         _streams.add(self)
+        self._reading = threading.Lock()
         shown = Progress(progress, self._nbytes, "streaming", delay=_DELAY)
         self._arrays = _arrays_of(self._core, shown, self._nbytes)
 
@@ -88,18 +90,26 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         return f"<onnxmap.TensorStream of {bytes_in_words(self._nbytes)}, {state}>"
 
     def __next__(self) -> tuple[str, np.ndarray[Any, Any]]:
-        if getgeneratorstate(self._arrays) == GEN_RUNNING:
+        # Without an interpreter lock, two threads in one generator would crash the interpreter.
+        if not self._reading.acquire(blocking=False):
             raise ValueError(
                 "another thread, or a callable that this stream calls, is reading this stream; "
                 "give each a stream of its own"
             )
-        return next(self._arrays)
+        try:
+            return next(self._arrays)
+        finally:
+            self._reading.release()
 
     def close(self) -> None:
         """End the stream and stop its background work. Arrays that it has returned stay valid."""
         self._core.stop()
-        with suppress(ValueError):  # another thread is in the generator, and finds no more arrays
-            self._arrays.close()
+        # Otherwise, another thread is in the generator, and finds no more arrays.
+        if self._reading.acquire(blocking=False):
+            try:
+                self._arrays.close()
+            finally:
+                self._reading.release()
 
     def __enter__(self) -> TensorStream:  # noqa: PYI034 -- typing.Self is Python 3.11's
         return self
