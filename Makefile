@@ -7,10 +7,10 @@ BENCH_OPTIONS ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp arm plain asan tsan free-threaded fuzz differential lint check fix stubs rules operators bench against pythons wheels
+.PHONY: help setup test torch cpp arm plain asan tsan freethreaded fuzz differential lint check fix stubs rules operators bench against pythons wheels
 
 help: ## print this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## a virtual environment in .venv with everything, and an editable install
 	$(PYTHON) -m venv .venv
@@ -41,8 +41,8 @@ asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehavi
 tsan: ## many threads on one model under ThreadSanitizer
 	$(IN_BIN) cmake --workflow --preset tsan
 
-free-threaded: ## the tests in a Python without the interpreter lock, and those of threads under TSan; builds both Pythons
-	tools/test_free_threaded build/free-threaded $(PYTHON_SOURCE)
+freethreaded: ## tests in a Python without an interpreter lock, those of threads under TSan; builds both Pythons
+	tools/test_free_threaded build/free-threaded $(DEBIAN)
 
 # Compiles with the flags of a user's install: then a compiler cache has the objects already.
 differential: ## MUTANTS=300000 mutants, of each type of message, against protobuf's upb

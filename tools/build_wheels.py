@@ -87,6 +87,8 @@ def build(source: Path, platform: str, headers: Path) -> Path:
     """Build a wheel and return its path. A platform's core is compiled once, for all Pythons."""
     found = re.search(r'define PY_VERSION\s+"3\.(\d+)', (headers / "patchlevel.h").read_text())
     assert found, headers
+    # A free-threaded Python has an ABI of its own.
+    letter = "t" if "define Py_GIL_DISABLED 1" in (headers / "pyconfig.h").read_text() else ""
     python = f"cp3{found[1]}"
     target, suffix = PLATFORMS[platform]
     settings = {
@@ -120,10 +122,10 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         *(f"--wheel-dir={wheels}", source),
         CXX=f"{BIN}/python-zig c++ -target {target}",
         CXXFLAGS=f"-idirafter {BUILD / 'pyconfig'}",
-        SETUPTOOLS_EXT_SUFFIX=f".cpython-3{found[1]}-{suffix}.so",
+        SETUPTOOLS_EXT_SUFFIX=f".cpython-3{found[1]}{letter}-{suffix}.so",
         _PYTHON_HOST_PLATFORM=platform,
     )
-    tags = f"--python-tag={python}", f"--abi-tag={python}"
+    tags = f"--python-tag={python}", f"--abi-tag={python}{letter}"
     run(BIN / "wheel", "tags", "--remove", *tags, *wheels.iterdir())
     return next(wheels.iterdir())
 
@@ -135,7 +137,7 @@ def check(wheel: Path, platform: str) -> None:
         sys.exit(f"{wheel.name} is not for {platform}: {shown}")
     if wheel.stat().st_size > LARGEST:
         sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
-    end = f".{wheel.name.split('-')[2].replace('cp', 'cpython-')}-{PLATFORMS[platform][1]}.so"
+    end = f".{wheel.name.split('-')[3].replace('cp', 'cpython-')}-{PLATFORMS[platform][1]}.so"
     if f"onnxmap/_core{end}" not in zipfile.ZipFile(wheel).namelist():
         sys.exit(f"{wheel.name} has no extension for its Python, named {end}")
     if "GLIBCXX" in shown or "libstdc++" in shown:

@@ -18,7 +18,14 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for the package `support`; importlib mode adds no folder
 
-from support.run_options import EXHAUSTIVE, LONG, MEMORY_ONLY, SANITIZED
+from support.run_options import (
+    EXHAUSTIVE,
+    FREE_THREADED,
+    LONG,
+    MEMORY_ONLY,
+    SANITIZED,
+    THREAD_SANITIZED,
+)
 from support.sanitized_run import MEMORY, left_out_cases
 
 collect_ignore = [
@@ -68,12 +75,14 @@ def pytest_sessionstart() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     from google.protobuf.internal import api_implementation
 
-    if api_implementation.Type() != "upb":
+    # A free-threaded Python has no upb. There, `make freethreaded` leaves out what compares with it.
+    if api_implementation.Type() != "upb" and not FREE_THREADED:
         pytest.exit("the oracle is protobuf's upb engine; pure-Python protobuf differs", 3)
     if SANITIZED:
+        mark = "__tsan_init" if THREAD_SANITIZED else "__asan_init"
         with _extension_path().open("rb") as file:
-            if file_contains(file.fileno(), b"__asan_init") is False:
-                pytest.exit(f"ONNXMAP_SANITIZE is set, yet {_extension_path()} has no ASan", 3)
+            if file_contains(file.fileno(), mark.encode()) is False:
+                pytest.exit(f"sanitizers are asked for, yet {_extension_path()} has none", 3)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
