@@ -77,10 +77,9 @@ void bind_proto_edits(GuardedClass<ProtoView>& cls) {
 Raises:
     ValueError: the message has no field of this name.)")
         .def("Clear", edits(clear), "Remove all fields, unknown ones included.")
-        .def(
-            "SetInParent",
-            edits(guarded([](const ProtoView& self) { std::ignore = to_change(self); })),
-            "Make the message present in its parent.")
+        .def("SetInParent",
+             edits(guarded([](const ProtoView& self) { std::ignore = to_change(self); })),
+             "Make the message present in its parent.")
         .def("MergeFrom", edits(merge_from), py::arg("other"),
              R"(Add the fields of a message of the same type.
 

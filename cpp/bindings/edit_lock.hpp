@@ -36,8 +36,7 @@ class EditLock {
         const Objects& objects = made_once(made, [] {
             auto all = std::make_unique<Objects>();
             for (py::object& each : *all) {
-                each =
-                    owned(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+                each = owned(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
             }
             return std::unique_ptr<const Objects>(std::move(all));
         });

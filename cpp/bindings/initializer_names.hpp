@@ -30,8 +30,7 @@ namespace onnxmap::bindings {
 
 /// The position of a name in the list of tensors. Throws KeyError, which suggests names, and Error
 /// `model.duplicate_name`.
-[[nodiscard]] std::uint32_t position_of(const model::Initializers& list,
-                                        const py::object& name);
+[[nodiscard]] std::uint32_t position_of(const model::Initializers& list, const py::object& name);
 
 /// The names that an argument selects: None selects all, a str is a name if it exists, else a glob;
 /// any other iterable is returned as it is. Throws TypeError for bytes.

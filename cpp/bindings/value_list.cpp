@@ -331,11 +331,10 @@ but append() and extend(), reads the whole list: to change many, assign a new li
                 doc);
     }
     for (const auto& [name, doc] : kChanging) {
-        cls.def(
-            name,
-            edits([name](const ValueList& self, const py::args& arguments,
+        cls.def(name,
+                edits([name](const ValueList& self, const py::args& arguments,
                              const py::kwargs& named) { change(self, name, arguments, named); }),
-            doc);
+                doc);
     }
     cls.def("__contains__", unguarded([](const ValueList& self, const py::object& value) {
                 return self.values().contains(value);

@@ -75,7 +75,7 @@ def pytest_sessionstart() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     from google.protobuf.internal import api_implementation
 
-    # A free-threaded Python has no upb. There, `make freethreaded` leaves out what compares with it.
+    # A free-threaded Python has no upb: `make freethreaded` leaves out what compares with it.
     if api_implementation.Type() != "upb" and not FREE_THREADED:
         pytest.exit("the oracle is protobuf's upb engine; pure-Python protobuf differs", 3)
     if SANITIZED:
