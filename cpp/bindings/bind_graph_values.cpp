@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/bind.hpp"
+#include "bindings/list_names.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/renaming.hpp"
@@ -17,14 +18,6 @@ namespace {
 
 py::object wrap(const Handle& self, onnx::Message message) {
     return wrap_message({self.document, std::move(message)});
-}
-
-// The name of a value as the file spells it; see name_in_file().
-std::string value_name(const py::object& name) {
-    if (!py::isinstance<py::str>(name)) throw_python(package::wrong_name()("value", name));
-    auto found = name_in_file(name);
-    if (!found) throw py::value_error("this str is not the name of a value in any file");
-    return *std::move(found);
 }
 
 template <class Body>
@@ -136,10 +129,14 @@ Raises:
 
 }  // namespace
 
-void bind_function_values(GuardedClass<Function>& cls) { bind_values(cls); }
+void bind_function_values(GuardedClass<Function>& cls) {
+    bind_values(cls);
+    bind_surgery(cls);
+}
 
 void bind_graph_values(GuardedClass<Graph>& cls) {
     bind_values(cls);
+    bind_surgery(cls);
     cls.def("rename", edits(rename_graph_values), py::arg("old"), py::arg("new") = py::none(),
             R"(Rename a value of the graph, with everything that refers to it.
 

@@ -20,6 +20,7 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
 #include "model/equality.hpp"
+#include "surgery/value_edits.hpp"
 
 namespace onnxmap::bindings {
 
@@ -278,6 +279,20 @@ py::object pop(const MessageList& self, const py::object& index) {
     return message;
 }
 
+void remove_message(const py::object& self, const py::object& message, bool rewire) {
+    const auto& list = checked_value<MessageList>(self);
+    const std::uint64_t position = position_in(self, message);
+    if (!rewire) return erase(list, {position});
+    if (list.row != &onnx::field<"GraphProto.node"> &&
+        list.row != &onnx::field<"FunctionProto.node">) {
+        throw py::type_error("only nodes are rewired");
+    }
+    below_guard(list, [&] {
+        const model::NodeValues body(list.document, to_change(list));
+        surgery::bypass(body, body.node(position));
+    });
+}
+
 // As in protobuf, an edit of an empty list may leave its absent message absent.
 bool is_nothing(const MessageList& self) { return self.absent && count_of(self) == 0; }
 
@@ -394,13 +409,16 @@ Args:
              "Insert a copy of a message before a position.")
         .def("pop", edits(pop), py::arg("index") = -1,
              "Remove a message, by default the last, and return it. It can still be read.")
-        .def("remove", edits<MessageList>([](const py::object& self, const py::object& message) {
-                 erase(checked_value<MessageList>(self), {position_in(self, message)});
-             }),
-             py::arg("message"), R"(Remove the first message that is equal to `message`.
+        .def("remove", edits<MessageList>(remove_message), py::arg("message"), py::kw_only(),
+             py::arg("rewire") = false, R"(Remove the first message that is equal to `message`.
+
+Args:
+    message: one of the list.
+    rewire: of a list of nodes: let the node's first input take the place of its output, as
+        `Graph.bypass` does.
 
 Raises:
-    ValueError: there is none.)")
+    ValueError: there is none; or what `bypass` raises.)")
         .def("clear", edits(clear), "Remove all messages.")
         .def("reverse", edits(reverse), "Reverse the order of the messages.")
         .def("sort", edits<MessageList>(sort), py::kw_only(), py::arg("key") = py::none(),

@@ -1,5 +1,7 @@
 #include "bindings/list_names.hpp"
 
+#include <utility>
+
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 
@@ -14,6 +16,13 @@ std::uint32_t position_of(const model::ListNames& names, const py::object& name)
     constexpr std::size_t kMostCompared = 100;
     const auto likely = names.most_like(text.value_or(""), kMostCompared);
     throw_python(package::wrong_name()("key", names.what(), name, to_list(likely)));
+}
+
+std::string value_name(const py::object& name) {
+    if (!py::isinstance<py::str>(name)) throw_python(package::wrong_name()("value", name));
+    auto found = name_in_file(name);
+    if (!found) throw py::value_error("this str is not the name of a value in any file");
+    return *std::move(found);
 }
 
 }  // namespace onnxmap::bindings

@@ -49,6 +49,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_file_moves(module);
     bind_save(module);
     bind_stats(module);
+    bind_surgery(module);
     seal_classes();
 #ifdef ONNXMAP_SANITIZE
     module.def("_planted_overrun", planted_overrun);

@@ -24,13 +24,7 @@ void fail_unknown(const Graph& self, const model::Graph& graph, Of values, const
         std::ignore = position_of(graph.initializers().names(), name);
         return;
     }
-    model::ListNames made("value", "give each a name of its own in node.outputs or proto",
-                          model::NameTable::Text::viewed);
-    below_guard(self, [&] {
-        model::for_each_made(graph.fields()->message(),
-                             [&](std::string_view value, const auto&) { made.add(value); });
-    });
-    std::ignore = position_of(made, name);
+    fail_unknown_value(self, name);
 }
 
 void rename_all(const Graph& self, Of values, const py::dict& new_names) {
@@ -57,6 +51,22 @@ void rename_all(const Graph& self, Of values, const py::dict& new_names) {
 }
 
 }  // namespace
+
+void fail_unknown_value(const Handle& self, const py::object& name) {
+    model::ListNames made("value", "give each a name of its own in node.outputs or proto",
+                          model::NameTable::Text::viewed);
+    below_guard(self, [&] {
+        const onnx::Message body = self.message();
+        const auto add = [&](std::string_view value, const auto&) { made.add(value); };
+        if (&body.table() == &onnx::message<"GraphProto">) return model::for_each_made(body, add);
+        body.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
+            if (row == &onnx::field<"FunctionProto.input">) made.add(each.text());
+            if (row != &onnx::field<"FunctionProto.node">) return;
+            model::Node(body, *row, each).for_each_output([&](auto value) { made.add(value); });
+        });
+    });
+    std::ignore = position_of(made, name);
+}
 
 void rename_values(const Graph& self, Of values, const py::object& old_name,
                    const py::object& new_name) {

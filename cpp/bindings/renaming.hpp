@@ -15,4 +15,7 @@ namespace py = pybind11;
 void rename_values(const Graph& self, model::Renaming::Of values, const py::object& old_name,
                    const py::object& new_name);
 
+/// Throws KeyError, which suggests values that the graph or function `self` makes.
+void fail_unknown_value(const Handle& self, const py::object& name);
+
 }  // namespace onnxmap::bindings

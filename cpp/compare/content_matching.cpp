@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -97,6 +98,22 @@ class Candidates {
         for (const std::string& key : other.keys_) keys.add(key);
         for (std::string& key : keys_) {
             if (!keys.find(key)) key.clear();
+        }
+    }
+
+    /// Drops the tensors whose key occurs once.
+    void keep_repeated() {
+        model::NameTable keys;
+        std::vector<std::uint32_t> counts;
+        for (const std::string& key : keys_) {
+            const auto added = keys.add(key);
+            if (added.is_new) counts.push_back(0);
+            ++counts[added.position];
+        }
+        std::vector<bool> is_single;
+        for (const std::string& key : keys_) is_single.push_back(counts[*keys.find(key)] == 1);
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            if (is_single[i]) keys_[i].clear();
         }
     }
 
@@ -199,6 +216,36 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> match_by_content(
             pairs.emplace_back(i, j);
     }
     return pairs;
+}
+
+std::vector<std::uint32_t> first_equal(const model::Document& document,
+                                       std::span<const onnx::Message> tensors) {
+    std::vector<std::uint32_t> first(tensors.size());
+    std::iota(first.begin(), first.end(), 0);
+    const source::Timestamp since = document.check_for_changes();
+    const HashSeeds seeds = random_seeds();
+    Candidates candidates(document, since, tensors, seeds);
+    candidates.keep_repeated();
+    for (const bool whole : {false, true}) {
+        candidates.add_hashes(whole);
+        candidates.keep_repeated();
+    }
+    const TwoDocuments documents{document, document, since, since};
+    model::NameTable keys;
+    std::vector<std::uint32_t> firsts;
+    for (std::uint32_t i = 0; i < candidates.count(); ++i) {
+        if (candidates.key(i).empty()) continue;
+        const auto added = keys.add(candidates.key(i));
+        if (added.is_new) {
+            firsts.push_back(i);
+            continue;
+        }
+        os::leave_if_stopped();
+        const std::uint32_t known = firsts[added.position];
+        if (compare_values(documents, candidates.tensor(known), candidates.tensor(i)).same)
+            first[i] = known;
+    }
+    return first;
 }
 
 }  // namespace onnxmap::compare

@@ -19,4 +19,9 @@ namespace onnxmap::compare {
     const TwoDocuments& documents, std::span<const onnx::Message> a,
     std::span<const onnx::Message> b);
 
+/// For each tensor of a document the first one that is equal to it in type, shape and bits, which
+/// may be itself. Reads what match_by_content() would read, and throws the same.
+[[nodiscard]] std::vector<std::uint32_t> first_equal(const model::Document& document,
+                                                     std::span<const onnx::Message> tensors);
+
 }  // namespace onnxmap::compare

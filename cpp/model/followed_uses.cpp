@@ -200,7 +200,7 @@ std::vector<UserOfValue> FollowedUses::uses(std::string_view value, const FieldI
         users.push_back({use.inner
                              ? *std::move(use.inner)
                              : onnx::Message(message<"NodeProto">, use.loaded, &document().edits()),
-                         use.index});
+                         use.index, use.loaded.data()});
     }
     return users;
 }

@@ -18,6 +18,9 @@ namespace onnxmap::model {
 struct UserOfValue {
     onnx::Message message;
     std::uint32_t index;  // among the inputs, or the outputs
+    /// The key of the node of the graph or function that uses the value, or holds a subgraph that
+    /// does. Null: the value is an output of the graph or function.
+    const std::uint8_t* holder = nullptr;
 };
 
 class FollowedUses final : public FollowedList {

@@ -57,6 +57,10 @@ bool has_input(const Document& document, const FieldsPtr& fields, std::string_vi
 
 }  // namespace
 
+bool NodeValues::makes(std::string_view value) const {
+    return own_producer(value).has_value() || has_input(document(), fields_, value);
+}
+
 bool NodeValues::is_made_around(std::string_view value) const {
     auto outer = document().scope_around(fields()->message());
     for (; outer; outer = document().scope_around(*outer)) {
@@ -117,7 +121,13 @@ std::optional<onnx::Message> NodeValues::value(std::string_view name) const {
 std::vector<UserOfValue> NodeValues::users(std::string_view value) const {
     std::vector<UserOfValue> found;
     if (!document().was_edited()) {
-        for (const Use& use : uses().uses(value)) found.push_back({user(use), use.index});
+        for (const Use& use : uses().uses(value)) {
+            onnx::Message message = user(use);
+            const auto* holder = message.key();
+            if (use.node == Use::kNone) holder = nullptr;
+            else if (use.inner != Use::kNone) holder = node(use.node).key();
+            found.push_back({std::move(message), use.index, holder});
+        }
         return found;
     }
     const onnx::Message& body = fields_->message();

@@ -53,6 +53,10 @@ class NodeValues {
     /// `model.duplicate_name` if the first of these lists that has the name has it twice.
     [[nodiscard]] std::optional<onnx::Message> value(std::string_view name) const;
 
+    /// Whether it makes a value of that name: an input, an initializer or a node has it. Throws
+    /// Error `model.duplicate_name` if several nodes have it.
+    [[nodiscard]] bool makes(std::string_view value) const;
+
     /// Whether a graph or function around this graph makes a value of that name.
     [[nodiscard]] bool is_made_around(std::string_view value) const;
 

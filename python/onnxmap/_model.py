@@ -13,6 +13,7 @@ from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
 from onnxmap.errors import OnnxMapError
+from onnxmap.types import PruneReport
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -466,6 +467,74 @@ class Model:
         Messages that were added since count as removed: they can be read, and not written to.
         """
         self._open().revert()
+
+    def prune(self) -> PruneReport:
+        """Remove what no output needs, in subgraphs, functions and training, too.
+
+        Those are nodes, initializers, value infos, annotations, functions and imports. Inputs stay,
+        with the initializers that are their defaults; outputs stay, and so does the import of the
+        default domain.
+
+        Returns:
+            What went.
+
+        Raises:
+            ParseError: `model.duplicate_name`: several nodes make one value.
+        """
+        return PruneReport(*_core.prune(self._open()))
+
+    def sort(self) -> None:
+        """Put each node behind those whose values it or its subgraphs use, in every graph.
+
+        Nodes that are in such an order already keep it.
+
+        Raises:
+            ParseError: `model.cycle`: there is no such order; `.path` is a node that needs itself.
+                `model.duplicate_name`: several nodes make one value.
+        """
+        _core.sort(self._open())
+
+    def dedupe(self) -> dict[str, str]:
+        """Let initializers that are equal in type, shape and bits be one, the first of them.
+
+        Each graph is looked at by itself. Inputs, outputs, tensors with annotations and the
+        variables of training stay. Only tensors that may be equal are read.
+
+        Returns:
+            The names that took the place of those that went, by these.
+
+        Raises:
+            FileChangedError: a file changed before the call or during it.
+        """
+        return _core.dedupe(self._open())
+
+    def strip(
+        self, doc_strings: bool = True, metadata: bool = False, value_infos: bool = False
+    ) -> None:
+        """Remove words that no result depends on, from every message of the model.
+
+        Args:
+            doc_strings: the documentation.
+            metadata: `metadata_props`.
+            value_infos: the types of inner values of graphs and functions.
+        """
+        _core.strip(self._open(), doc_strings, metadata, value_infos)
+
+    def lift_constants(self, min_bytes: int = 0) -> list[str]:
+        """Let the tensors of Constant nodes be initializers of their graphs.
+
+        Constants that are outputs stay, those in functions, and those without a tensor (`value`).
+
+        Args:
+            min_bytes: smaller tensors stay.
+
+        Returns:
+            The names of the new initializers: those of the values.
+
+        Raises:
+            ValueError: in a model of IR version 3 or earlier, initializers must be inputs.
+        """
+        return _core.lift_constants(self._open(), min_bytes)
 
     def save(
         self,

@@ -44,6 +44,24 @@ class Use(NamedTuple):
     position: int
 
 
+class PruneReport(NamedTuple):
+    """What `Model.prune` removed.
+
+    Attributes:
+        nodes: their places before, like "graph.node[3]".
+        initializers: their names.
+        value_infos: their names.
+        functions: like "domain::name", or "domain::name:overload".
+        opset_imports: their domains.
+    """
+
+    nodes: list[str]
+    initializers: list[str]
+    value_infos: list[str]
+    functions: list[str]
+    opset_imports: list[str]
+
+
 def _repr(self: Any) -> str:
     """The type without the fields that have their defaults."""
     fields, usual = self._asdict(), self._field_defaults

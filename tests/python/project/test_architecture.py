@@ -1,6 +1,6 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, check, compare, save} -> model -> tensor
+bindings -> {bulk, check, compare, save, surgery} -> model -> tensor
 -> {safetensors -> onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 ROOMS is the map of the Python package.
@@ -25,7 +25,7 @@ import count_code
 
 PACKAGE = ROOT / "python/onnxmap"
 FILES = ("os", "contain", "source")
-SINKS = ("bulk", "check", "compare", "save")
+SINKS = ("bulk", "check", "compare", "save", "surgery")
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "os": {"base"},
@@ -41,6 +41,7 @@ LAYERS: dict[str, set[str]] = {
     "check": {"base", "onnx", "os", "source", "tensor", "model"},
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "kernels", "safetensors", *FILES, "tensor", "model"},
+    "surgery": {"base", "wire", "onnx", "os", "source", "tensor", "model", "compare"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.

@@ -1,0 +1,146 @@
+// The commonest edits by name: of the values of graphs and functions, and of whole models.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/list_names.hpp"
+#include "bindings/python_objects.hpp"
+#include "bindings/renaming.hpp"
+#include "bindings/work_and_tell.hpp"
+#include "surgery/clean.hpp"
+#include "surgery/prune.hpp"
+#include "surgery/value_edits.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+template <class Body>
+std::string known_value(const Body& self, const py::object& name) {
+    std::string found = value_name(name);
+    const bool is_known = below_guard(self, [&] {
+        const auto body = self.node_values();
+        return body->makes(found) || body->is_made_around(found) || !body->users(found).empty();
+    });
+    if (found.empty() || !is_known) fail_unknown_value(self, name);
+    return found;
+}
+
+template <class Body>
+void replace_uses(const Body& self, const py::object& old, const py::object& replacement,
+                  bool outputs) {
+    const std::string before = known_value(self, old);
+    const std::string after = known_value(self, replacement);
+    static_cast<void>(self.document->check_for_changes());
+    below_guard(self,
+                [&] { surgery::replace_uses(*self.node_values(), before, after, outputs); });
+}
+
+template <class Body>
+void bypass(const Body& self, const Node& node) {
+    static_cast<void>(self.document->check_for_changes());
+    if (node.document != self.document) {
+        throw py::value_error("the node is none of this graph or function");
+    }
+    below_guard(self, [&] { surgery::bypass(*self.node_values(), node.message()); });
+}
+
+void add_output(const Graph& self, const py::object& value) {
+    const std::string name = known_value(self, value);
+    static_cast<void>(self.document->check_for_changes());
+    below_guard(self, [&] { surgery::add_output(*self.graph(), name); });
+}
+
+py::list list_of_names(const std::vector<std::string>& names) { return list_of(names, to_str); }
+
+py::tuple prune(const DocumentPtr& self) {
+    static_cast<void>(self->check_for_changes());
+    const surgery::Pruned gone = surgery::prune(*self);
+    return py::make_tuple(list_of_names(gone.nodes), list_of_names(gone.initializers),
+                          list_of_names(gone.value_infos), list_of_names(gone.functions),
+                          list_of_names(gone.opset_imports));
+}
+
+py::dict dedupe(const DocumentPtr& self) {
+    std::vector<surgery::Duplicates> found;
+    work_and_tell(0, py::none(), [&](auto&) { found = surgery::find_duplicates(*self); });
+    py::dict names;
+    for (const auto& [gone, kept] : surgery::merge_duplicates(self, found))
+        names[to_str(gone)] = to_str(kept);
+    return names;
+}
+
+template <class Body>
+void bind_value_edits(GuardedClass<Body>& cls) {
+    cls.def("replace_uses", unguarded(replace_uses<Body>), py::arg("old"), py::arg("new"),
+            py::arg("outputs") = false,
+            R"(Let all that uses the value `old` use the value `new` instead.
+
+That is nodes, those of subgraphs and of training included, and their sharding specs. The node that
+makes `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from
+`old`, then call this. `old` itself stays, with what describes it.
+
+Args:
+    old: the name of a value that is seen here.
+    new: the same.
+    outputs: let outputs be the other value as well, with its name and its type.
+
+Raises:
+    KeyError: there is no value of a name.
+    ValueError: a node that uses `old` comes before the one that makes `new`; a subgraph that uses
+        `old` has its own value `new`; or both are outputs.
+    ParseError: `model.duplicate_name`: several nodes make `new`.
+    EditError: the graph or function was removed from its model.)")
+        .def("bypass", unguarded(bypass<Body>), py::arg("node"),
+             R"(Remove a node: its first input takes the place of its output.
+
+If the output is one of the graph or function, it keeps its name, and the node that makes the input
+makes it. Types of later values are not checked: `check()` compares them.
+
+Raises:
+    ValueError: another output of the node is used; it has no first input; its output would have
+        to be an input, an initializer, a value of a graph around this one, or another output; or it
+        is no node of this graph or function.
+    ParseError: `model.duplicate_name`: several nodes make one of the values.
+    EditError: the graph or function was removed from its model.)");
+}
+
+}  // namespace
+
+void bind_surgery(GuardedClass<Graph>& cls) {
+    bind_value_edits(cls);
+    cls.def("add_output", unguarded(add_output), py::arg("value"),
+            R"(Make a value of the graph one of its outputs, the last one.
+
+Its type is that of its ValueInfo, or of its initializer.
+
+Raises:
+    KeyError: there is no value of this name.
+    ValueError: it is an output already; it is a value of a graph around this one; or the graph is
+        the model's own, and nothing says which type and rank the value has.
+    EditError: the graph was removed from its model.)");
+}
+
+void bind_surgery(GuardedClass<Function>& cls) { bind_value_edits(cls); }
+
+void bind_surgery(py::module_& module) {
+    module.def("prune", guarded(prune), py::arg("document"), "See `Model.prune`.");
+    module.def("sort", guarded([](const DocumentPtr& self) { surgery::sort(*self); }),
+               py::arg("document"), "See `Model.sort`.");
+    module.def("strip",
+               guarded([](const DocumentPtr& self, bool doc_strings, bool metadata,
+                          bool value_infos) {
+                   surgery::strip(*self, {doc_strings, metadata, value_infos});
+               }),
+               py::arg("document"), py::arg("doc_strings"), py::arg("metadata"),
+               py::arg("value_infos"), "See `Model.strip`.");
+    module.def("lift_constants",
+               guarded([](const DocumentPtr& self, std::uint64_t min_bytes) {
+                   return list_of_names(surgery::lift_constants(*self, min_bytes));
+               }),
+               py::arg("document"), py::arg("min_bytes"), "See `Model.lift_constants`.");
+    module.def("dedupe", guarded(dedupe), py::arg("document"), "See `Model.dedupe`.");
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,82 @@
+#include "surgery/graph_parts.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "model/named_list.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::surgery {
+
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+void forget_in(const model::Document& document, const Message& body, const wire::FieldRow& list,
+               const wire::FieldRow& name, std::string_view value) {
+    const auto fields = document.index(body);
+    const auto positions = model::NamedList(document, *fields, list, name).positions(value);
+    if (!positions.empty()) model::erase(document, fields->message(), list, positions);
+}
+
+}  // namespace
+
+void set_text(const model::Document& document, const Message& message, const wire::FieldRow& row,
+              std::uint32_t index, std::string_view text) {
+    const model::NewValue value = model::text_value(row, text);
+    model::splice_values(document, message, row, index, 1, {&value, 1});
+}
+
+void rename_shards(const model::Document& document, const Message& node, std::string_view before,
+                   std::string_view after) {
+    const wire::FieldRow& configurations = field<"NodeProto.device_configurations">;
+    const wire::FieldRow& specs = field<"NodeDeviceConfigurationProto.sharding_spec">;
+    const wire::FieldRow& sharded = field<"ShardingSpecProto.tensor_name">;
+    std::vector<Message> found;
+    node.for_each_value(configurations, [&](const wire::Field& each) {
+        const Message configuration = node.inner(configurations, each);
+        configuration.for_each_value(specs, [&](const wire::Field& element) {
+            Message spec = configuration.inner(specs, element);
+            if (spec.text(sharded) == before) found.push_back(std::move(spec));
+        });
+    });
+    for (const Message& spec : found)
+        model::set_value(document, spec, sharded, model::text_value(sharded, after));
+}
+
+Message output_at(const model::Document& document, const Message& graph, std::uint64_t i) {
+    const wire::FieldRow& outputs = field<"GraphProto.output">;
+    return graph.inner(outputs, document.index(graph)->at(outputs, i));
+}
+
+bool has_output(const model::NodeValues& body, std::string_view value) {
+    const Message& message = body.fields()->message();
+    bool found = false;
+    if (is_function(message)) {
+        body.fields()->for_each(field<"FunctionProto.output">, [&](const wire::Field& each) {
+            found = found || each.text() == value;
+        });
+        return found;
+    }
+    return model::NamedList(body.document(), *body.fields(), field<"GraphProto.output">,
+                            field<"ValueInfoProto.name">)
+               .count(value) != 0;
+}
+
+void forget_value_info(const model::Document& document, const Message& body,
+                       std::string_view value) {
+    const Message now = body.current();
+    forget_in(document, now,
+              is_function(now) ? field<"FunctionProto.value_info"> : field<"GraphProto.value_info">,
+              field<"ValueInfoProto.name">, value);
+}
+
+void forget_value(const model::Document& document, const Message& body, std::string_view value) {
+    forget_value_info(document, body, value);
+    if (is_function(body)) return;
+    forget_in(document, body.current(), field<"GraphProto.quantization_annotation">,
+              field<"TensorAnnotation.tensor_name">, value);
+}
+
+}  // namespace onnxmap::surgery

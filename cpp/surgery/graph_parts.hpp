@@ -1,0 +1,40 @@
+// Parts of graphs and functions that several edits find or change.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/edit_message.hpp"
+#include "model/node_values.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::surgery {
+
+[[nodiscard]] inline bool is_function(const onnx::Message& body) noexcept {
+    return &body.table() == &onnx::message<"FunctionProto">;
+}
+
+/// Replaces one text of a repeated field.
+void set_text(const model::Document& document, const onnx::Message& message,
+              const wire::FieldRow& row, std::uint32_t index, std::string_view text);
+
+/// Lets the sharding specs of a node name `after` where they name `before`.
+void rename_shards(const model::Document& document, const onnx::Message& node,
+                   std::string_view before, std::string_view after);
+
+/// The ValueInfoProto of the i-th output of a graph.
+[[nodiscard]] onnx::Message output_at(const model::Document& document, const onnx::Message& graph,
+                                      std::uint64_t i);
+
+/// Whether a value is an output of the graph or function.
+[[nodiscard]] bool has_output(const model::NodeValues& body, std::string_view value);
+
+/// Removes what a graph or function says of a value in its list of inner values.
+void forget_value_info(const model::Document& document, const onnx::Message& body,
+                       std::string_view value);
+
+/// Removes the annotations of a value as well.
+void forget_value(const model::Document& document, const onnx::Message& body,
+                  std::string_view value);
+
+}  // namespace onnxmap::surgery

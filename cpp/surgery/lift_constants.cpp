@@ -1,0 +1,110 @@
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+#include "model/graph.hpp"
+#include "model/edit_message.hpp"
+#include "model/edit_tensor.hpp"
+#include "onnx/operators.hpp"
+#include "surgery/bodies.hpp"
+#include "surgery/clean.hpp"
+#include "surgery/graph_parts.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::surgery {
+
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+constexpr std::int64_t kFirstWithFreeInitializers = 4;  // onnx.proto, Version: IR_VERSION_2019_1_22
+
+// A Constant node whose tensor is to be an initializer.
+struct Constant {
+    std::uint64_t node;
+    std::string name;
+    Message tensor;
+};
+
+std::optional<Constant> constant(const Message& message, std::uint64_t min_bytes) {
+    const model::Node node(message);
+    if (node.op_type() != "Constant" || !onnx::plain_domain(node.domain()).empty())
+        return std::nullopt;
+    const auto attributes = node.attributes().entries;
+    if (attributes.size() != 1 || attributes[0].name() != "value" ||
+        attributes[0].value_field() != &field<"AttributeProto.t">) {
+        return std::nullopt;
+    }
+    std::vector<std::string_view> outputs;
+    node.for_each_output([&](std::string_view output) { outputs.push_back(output); });
+    const auto tensor = attributes[0].message().child(field<"AttributeProto.t">);
+    if (outputs.size() != 1 || outputs[0].empty() || !tensor) return std::nullopt;
+    const auto nbytes = if_possible([&] {
+        const tensor::Header header = tensor::read_header(*tensor);
+        const auto& type = tensor::element_type(header);
+        return tensor::packed_nbytes(tensor::element_count(header), type.bits);
+    });
+    if (!nbytes || *nbytes < min_bytes || tensor::is_segment(*tensor)) return std::nullopt;
+    return Constant{0, std::string(outputs[0]), *tensor};
+}
+
+std::vector<Constant> constants(const model::Document& document, const Message& graph,
+                                std::uint64_t min_bytes) {
+    std::vector<Constant> found;
+    model::NameTable outputs;
+    const wire::FieldRow& list = field<"GraphProto.output">;
+    const auto fields = document.index(graph);
+    fields->for_each(list, [&](const wire::Field& each) {
+        outputs.add(graph.inner(list, each).text(field<"ValueInfoProto.name">));
+    });
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    std::uint64_t position = 0;
+    fields->for_each(nodes, [&](const wire::Field& each) {
+        auto lifted = constant(graph.inner(nodes, each), min_bytes);
+        const std::uint64_t node = position++;
+        if (!lifted || outputs.find(lifted->name)) return;
+        lifted->node = node;
+        found.push_back(*std::move(lifted));
+    });
+    return found;
+}
+
+}  // namespace
+
+std::vector<std::string> lift_constants(const model::Document& document, std::uint64_t min_bytes) {
+    const Message root = document.root();
+    model::check_editable(document, root);
+    std::vector<std::pair<Message, std::vector<Constant>>> lifted;
+    for (const PlacedBody& graph : all_graphs(document)) {
+        auto found = constants(document, graph.message, min_bytes);
+        if (!found.empty()) lifted.emplace_back(graph.message, std::move(found));
+    }
+    std::vector<std::string> names;
+    if (lifted.empty()) return names;
+    if (root.int64(field<"ModelProto.ir_version">) < kFirstWithFreeInitializers) {
+        throw std::invalid_argument(
+            "in a model of IR version 3 or earlier, initializers are inputs: set ir_version to 4 "
+            "or more before");
+    }
+    for (const auto& [graph, found] : lifted) {
+        std::vector<model::Insertion> added;
+        std::vector<std::uint64_t> nodes;
+        for (const Constant& each : found) {
+            added.push_back({UINT64_MAX, {document, each.tensor}});
+            nodes.push_back(each.node);
+        }
+        const auto made = model::splice_messages(document, graph.current(),
+                                                 field<"GraphProto.initializer">, added, {});
+        const wire::FieldRow& name = field<"TensorProto.name">;
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            model::set_value(document, made[i].current(), name,
+                             model::text_value(name, found[i].name));
+            names.push_back(found[i].name);
+        }
+        model::erase(document, graph.current(), field<"GraphProto.node">, nodes);
+    }
+    return names;
+}
+
+}  // namespace onnxmap::surgery

@@ -1,0 +1,76 @@
+#include <array>
+
+#include "model/edit_message.hpp"
+#include "surgery/clean.hpp"
+
+namespace onnxmap::surgery {
+
+using onnx::Message;
+
+namespace {
+
+bool is_words(const wire::FieldRow& row) {
+    return row.name == "doc_string" || row.name == "metadata_props" || row.name == "value_info";
+}
+
+// For each message type, whether it, or a message in it, has one of the fields: a fixed point of
+// the schema.
+std::array<bool, onnx::detail::kMessageCount> holders() {
+    std::array<bool, onnx::detail::kMessageCount> holds{};
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t i = 0; i < holds.size(); ++i) {
+            for (const wire::FieldRow& row : onnx::detail::kTables[i].fields) {
+                const bool has = is_words(row) || (row.is_message() && holds[row.type_index]);
+                if (has && !holds[i]) holds[i] = changed = true;
+            }
+        }
+    }
+    return holds;
+}
+
+class Stripping {
+  public:
+    Stripping(const model::Document& document, const Words& words)
+        : document_(document), words_(words) {}
+
+    void enter(const Message& message, std::uint32_t depth_left) {
+        if (depth_left == 0) onnx::fail_too_deep(message);
+        onnx::Pieces::Rows gone = 0;
+        message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+            if (row == nullptr) return;
+            if (goes(*row)) {
+                gone |= onnx::Pieces::rows(message.table(), *row);
+            } else if (row->repeated() && row->is_message() && holds_[row->type_index]) {
+                enter(message.inner(*row, field), depth_left - 1);
+            }
+        });
+        for (const wire::FieldRow& row : message.table().fields) {
+            if ((gone & onnx::Pieces::rows(message.table(), row)) != 0) {
+                model::clear(document_, message.current(), row);
+            } else if (!row.repeated() && row.is_message() && holds_[row.type_index]) {
+                if (const auto child = message.child(row)) enter(*child, depth_left - 1);
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] bool goes(const wire::FieldRow& row) const {
+        return (words_.doc_strings && row.name == "doc_string") ||
+               (words_.metadata && row.name == "metadata_props") ||
+               (words_.value_infos && row.name == "value_info");
+    }
+
+    const model::Document& document_;
+    const Words& words_;
+    std::array<bool, onnx::detail::kMessageCount> holds_ = holders();
+};
+
+}  // namespace
+
+void strip(const model::Document& document, const Words& words) {
+    model::check_editable(document, document.root());
+    Stripping(document, words).enter(document.root(), document.limits().depth + 1);
+}
+
+}  // namespace onnxmap::surgery

@@ -1,0 +1,330 @@
+#include "surgery/value_edits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "model/captured_values.hpp"
+#include "model/edit_message.hpp"
+#include "model/named_list.hpp"
+#include "model/training_uses.hpp"
+#include "model/value_type.hpp"
+#include "surgery/graph_parts.hpp"
+#include "tensor/header.hpp"
+#include "wire/writer.hpp"
+
+namespace onnxmap::surgery {
+
+using model::UserOfValue;
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+constexpr const wire::FieldRow& kNodeInputs = field<"NodeProto.input">;
+constexpr const wire::FieldRow& kNodeOutputs = field<"NodeProto.output">;
+constexpr const wire::FieldRow& kInfoName = field<"ValueInfoProto.name">;
+constexpr const wire::FieldRow& kInfoType = field<"ValueInfoProto.type">;
+constexpr const wire::FieldRow& kAnnotated = field<"TensorAnnotation.tensor_name">;
+
+[[noreturn]] void refuse(std::string_view value, const std::string& reason) {
+    throw std::invalid_argument(in_quotes(value) + " " + reason);
+}
+
+// All that mentions a value, but for what makes it.
+class Uses {
+  public:
+    Uses(const model::NodeValues& body, std::string_view value)
+        : document_(body.document()),
+          body_(body.fields()->message()),
+          value_(value),
+          users_(body.users(value)),
+          followed_(document_.followed_uses(body_)) {
+        for (const Message& holder : followed_->annotations(value)) note_annotated(holder);
+        if (is_function(body_)) return;
+        const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
+        body.fields()->for_each(list, [&](const wire::Field& element) {
+            const Message annotation = body_.inner(list, element);
+            if (annotation.text(kAnnotated) == value) note_annotated(annotation);
+            const wire::FieldRow& row = field<"TensorAnnotation.quant_parameter_tensor_names">;
+            annotation.for_each_value(row, [&](const wire::Field& each) {
+                const Message entry = annotation.inner(row, each);
+                if (entry.text(field<"StringStringEntryProto.value">) == value)
+                    note_annotated(entry);
+            });
+        });
+        find_in_trainings();
+    }
+
+    /// Leaves out the uses by a node and its subgraphs.
+    void leave_out(const std::uint8_t* holder) {
+        std::erase_if(users_, [&](const UserOfValue& user) {
+            return user.holder != nullptr && user.holder == holder;
+        });
+    }
+    /// Leaves out the uses as output of the body, and in bindings.
+    void leave_out_outputs() {
+        std::erase_if(users_, [&](const UserOfValue& user) { return is_output(user); });
+        bindings_.clear();
+    }
+
+    [[nodiscard]] bool is_output() const {
+        return std::ranges::any_of(users_, [&](const UserOfValue& user) { return is_output(user); });
+    }
+    [[nodiscard]] bool is_used() const {
+        return !users_.empty() || !bindings_.empty() ||
+               !std::ranges::all_of(annotated_, is_annotation);
+    }
+    [[nodiscard]] const std::vector<UserOfValue>& users() const noexcept { return users_; }
+
+    /// Whether a subgraph that has uses may make a value of its own of that name.
+    [[nodiscard]] bool would_hide(std::string_view name) const {
+        const bool is_inside = std::ranges::any_of(users_, [&](const UserOfValue& user) {
+            return user.holder != user.message.key() && !is_output(user);
+        });
+        return is_inside && (followed_->has(name, model::Mention::Role::made_inside) ||
+                             std::ranges::find(made_in_training_, name) != made_in_training_.end());
+    }
+
+    /// Lets all of them mention another value. `described`: also the annotations of the value.
+    void mention(std::string_view name, bool described) const {
+        for (const UserOfValue& user : users_) mention(user, name);
+        const auto set = [&](const Message& holder, const wire::FieldRow& row) {
+            model::set_value(document_, holder.current(), row, model::text_value(row, name));
+        };
+        for (const auto& [entry, row] : bindings_) set(entry, *row);
+        for (const Message& each : annotated_) {
+            if (!is_annotation(each)) set(each, field<"StringStringEntryProto.value">);
+            if (is_annotation(each) && described) set(each, kAnnotated);
+        }
+    }
+
+  private:
+    [[nodiscard]] static bool is_annotation(const Message& holder) {
+        return &holder.table() == &onnx::message<"TensorAnnotation">;
+    }
+    [[nodiscard]] bool is_output(const UserOfValue& user) const {
+        return user.message.key() == body_.key();
+    }
+    void note_annotated(const Message& holder) { annotated_.push_back(holder); }
+
+    void find_in_trainings() {
+        model::CapturedUses uses(
+            [&](std::string_view name, const Message& user, std::uint32_t index) {
+                if (name == value_) users_.push_back({user, index});
+            },
+            [&](std::string_view name) { made_in_training_.emplace_back(name); });
+        for (const Message& training : model::training_info_of(document_, body_)) {
+            model::find_in_training(training, document_.limits().depth, uses,
+                                    [&](const Message& entry, const wire::FieldRow& row) {
+                                        if (entry.text(row) == value_)
+                                            bindings_.emplace_back(entry, &row);
+                                    });
+        }
+    }
+
+    void mention(const UserOfValue& user, std::string_view name) const {
+        const Message message = user.message.current();
+        if (model::is_node(message)) {
+            set_text(document_, message, kNodeInputs, user.index, name);
+            rename_shards(document_, message.current(), value_, name);
+        } else if (is_function(message)) {
+            set_text(document_, message, field<"FunctionProto.output">, user.index, name);
+        } else {
+            const Message output = output_at(document_, message, user.index);
+            model::set_value(document_, output, kInfoName, model::text_value(kInfoName, name));
+        }
+    }
+
+    const model::Document& document_;
+    Message body_;
+    std::string_view value_;
+    std::vector<UserOfValue> users_;
+    std::vector<std::pair<Message, const wire::FieldRow*>> bindings_;
+    std::vector<Message> annotated_;
+    std::vector<std::string_view> made_in_training_;
+    std::shared_ptr<model::FollowedUses> followed_;
+};
+
+// The uses of a value come after the node that makes another one, if a node of the body does.
+void check_order(const model::NodeValues& body, const Uses& uses,
+                 const std::optional<Message>& maker, std::string_view made) {
+    if (!maker || uses.users().empty()) return;
+    const std::uint8_t* const first = uses.users().front().holder;
+    if (first == nullptr) return;
+    const std::array keys{maker->key(), first};
+    const wire::FieldRow& nodes = model::nodes_of(body.fields()->message());
+    // A node of a graph around this one is not in the list, and comes before.
+    if (!body.fields()->ordinal(nodes, maker->key())) return;
+    const auto places = body.fields()->ordinals(nodes, keys);
+    if (places[0] > places[1]) {
+        refuse(made, "is made by node " + std::to_string(places[0]) + ", after node " +
+                         std::to_string(places[1]) + ", which would use it");
+    }
+}
+
+bool is_main_graph(const model::Document& document, const Message& graph) {
+    if (!document.is_model()) return false;
+    const auto main = document.child(document.root(), field<"ModelProto.graph">);
+    return main && main->is(graph);
+}
+
+// The dense initializer that is a value.
+std::optional<Message> initializer(const model::Graph& graph, std::string_view value) {
+    const wire::FieldRow& list = field<"GraphProto.initializer">;
+    const auto places = graph.named_in(list).positions(value);
+    if (places.size() != 1) return std::nullopt;  // or segments of one
+    return graph.fields()->message().inner(list, graph.fields()->at(list, places.front()));
+}
+
+void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
+                std::int64_t number) {
+    model::NewValue value;
+    wire::write_tag(value.encoded, row.number, wire::WireType::varint);
+    wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
+    model::set_value(document, message, row, value);
+}
+
+// Gives a ValueInfoProto the type of a tensor.
+void describe(const model::Document& document, const Message& info, const tensor::Header& header) {
+    const Message type = model::make_present(document, info, kInfoType);
+    const wire::FieldRow& member = field<"TypeProto.tensor_type">;
+    const Message tensor = model::make_present(document, type, member);
+    set_number(document, tensor, field<"TypeProto.Tensor.elem_type">, header.data_type);
+    const Message shape =
+        model::make_present(document, tensor.current(), field<"TypeProto.Tensor.shape">);
+    for (const std::int64_t dim : header.dims()) {
+        const Message made = model::insert(document, shape.current(),
+                                           field<"TensorShapeProto.dim">, UINT64_MAX, std::nullopt);
+        set_number(document, made, field<"TensorShapeProto.Dimension.dim_value">, dim);
+    }
+}
+
+}  // namespace
+
+void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
+                  bool outputs) {
+    const model::Document& document = body.document();
+    const Message& message = body.fields()->message();
+    model::check_editable(document, message);
+    if (old == replacement) return;
+    if (replacement.empty()) throw std::invalid_argument("a value needs a name");
+    if (!body.makes(replacement) && !body.is_made_around(replacement)) {
+        refuse(replacement, "is no value that is seen here");
+    }
+    Uses uses(body, old);
+    const auto maker = body.producer(replacement);
+    if (maker) uses.leave_out(maker->key());
+    if (!outputs) uses.leave_out_outputs();
+    check_order(body, uses, maker, replacement);
+    if (uses.would_hide(replacement)) {
+        refuse(replacement, "is also a value of a subgraph that uses " + in_quotes(old) +
+                                ", where it would be hidden");
+    }
+    const bool becomes_output = uses.is_output();
+    if (becomes_output && has_output(body, replacement)) {
+        refuse(replacement, "is an output already, and " + in_quotes(old) + " is another one");
+    }
+    // The output is another value then, and may have another type.
+    const auto info = becomes_output ? body.value(replacement) : std::nullopt;
+    const auto type = info ? info->child(kInfoType) : std::nullopt;
+    uses.mention(replacement, false);
+    if (!becomes_output || is_function(message)) return;
+    for (const UserOfValue& user : uses.users()) {
+        if (user.message.key() != message.key()) continue;
+        const Message output = output_at(document, message.current(), user.index);
+        if (type) model::set_message(document, output, kInfoType, {document, *type});
+    }
+    forget_value_info(document, message, replacement);
+}
+
+void bypass(const model::NodeValues& body, const Message& node) {
+    const model::Document& document = body.document();
+    const Message& message = body.fields()->message();
+    const wire::FieldRow& nodes = model::nodes_of(message);
+    model::check_editable(document, message);
+    const auto place = body.fields()->ordinal(nodes, node.key());
+    if (!place) throw std::invalid_argument("the node is none of this graph or function");
+    std::optional<std::string> input;
+    model::Node(node).for_each_input([&](std::string_view name) {
+        if (!input) input = name;
+    });
+    std::vector<std::string> outputs;
+    model::Node(node).for_each_output([&](std::string_view name) { outputs.emplace_back(name); });
+    const auto remove = [&](std::string_view gone) {
+        model::erase(document, message.current(), nodes, std::array{*place});
+        if (!gone.empty()) forget_value(document, message, gone);
+        for (std::size_t i = 1; i < outputs.size(); ++i) forget_value(document, message, outputs[i]);
+    };
+    for (std::size_t i = 1; i < outputs.size(); ++i) {
+        if (!outputs[i].empty() && Uses(body, outputs[i]).is_used()) {
+            refuse(outputs[i], "is another output of the node, and is used");
+        }
+    }
+    const std::string output = outputs.empty() ? "" : outputs.front();
+    Uses uses(body, output);
+    if (output.empty() || !uses.is_used()) return remove(output);
+    std::ignore = body.producer(output);  // which is one
+    if (!input || input->empty()) throw std::invalid_argument("the node has no first input");
+    if (*input == output) refuse(output, "is an input of its own node");
+    if (!uses.is_output()) {
+        if (uses.would_hide(*input)) refuse(*input, "would be hidden in a subgraph");
+        uses.mention(*input, false);
+        return remove(output);
+    }
+    // The output keeps its name: the input gets it.
+    const auto maker = body.producer(*input);
+    if (!maker || !body.fields()->ordinal(nodes, maker->key())) {
+        refuse(output, "is an output, and " + in_quotes(*input) +
+                           " cannot be: no node here makes it; add an Identity node instead");
+    }
+    Uses others(body, *input);
+    if (others.is_output()) {
+        refuse(output, "is an output, and " + in_quotes(*input) + " is another one");
+    }
+    others.leave_out(node.key());
+    if (others.would_hide(output)) refuse(output, "would be hidden in a subgraph");
+    others.mention(output, true);
+    std::uint32_t index = 0;
+    std::vector<std::uint32_t> places;
+    const Message makes = maker->current();
+    model::Node(makes).for_each_output([&](std::string_view name) {
+        if (name == *input) places.push_back(index);
+        ++index;
+    });
+    for (const std::uint32_t i : places)
+        set_text(document, makes.current(), kNodeOutputs, i, output);
+    rename_shards(document, makes.current(), *input, output);
+    remove("");
+    forget_value_info(document, message, *input);
+}
+
+void add_output(const model::Graph& graph, std::string_view value) {
+    const model::Document& document = graph.document();
+    const Message& message = graph.fields()->message();
+    model::check_editable(document, message);
+    if (value.empty() || !graph.makes(value)) refuse(value, "is no value of the graph");
+    if (has_output(graph, value)) refuse(value, "is an output already");
+    const auto info = graph.value(value);
+    const auto tensor = initializer(graph, value);
+    const auto type = info ? type_of_value(document, *info) : std::nullopt;
+    const bool is_known = tensor || (type && (!type->is_tensor() || (type->elem_type && type->shape)));
+    if (!is_known && is_main_graph(document, message)) {
+        refuse(value, "has no known type and rank, which an output of the main graph needs: call "
+                      "infer_shapes() before, or add it to value_infos");
+    }
+    const wire::FieldRow& outputs = field<"GraphProto.output">;
+    const auto original = info ? std::optional(model::Original{document, *info}) : std::nullopt;
+    const Message made = model::insert(document, message, outputs, UINT64_MAX, original);
+    if (info) return forget_value_info(document, message, value);
+    model::set_value(document, made, kInfoName, model::text_value(kInfoName, value));
+    if (tensor) describe(document, made.current(), tensor::read_header(*tensor));
+}
+
+}  // namespace onnxmap::surgery
