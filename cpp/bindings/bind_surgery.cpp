@@ -66,7 +66,7 @@ py::dict dedupe(const DocumentPtr& self) {
     std::vector<surgery::Duplicates> found;
     work_and_tell(0, py::none(), [&](auto&) { found = surgery::find_duplicates(*self); });
     py::dict names;
-    for (const auto& [gone, kept] : surgery::merge_duplicates(self, found))
+    for (const auto& [gone, kept] : surgery::merge_duplicates(*self, found))
         names[to_str(gone)] = to_str(kept);
     return names;
 }

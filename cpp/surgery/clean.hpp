@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +48,6 @@ std::vector<Duplicates> find_duplicates(const model::Document& document);
 /// Lets all that uses a duplicate use the first one, and removes it, unless a subgraph would hide
 /// the first one. Returns the names that went, with those that took their places.
 std::vector<std::pair<std::string, std::string>> merge_duplicates(
-    const std::shared_ptr<const model::Document>& document,
-    const std::vector<Duplicates>& duplicates);
+    const model::Document& document, const std::vector<Duplicates>& duplicates);
 
 }  // namespace onnxmap::surgery

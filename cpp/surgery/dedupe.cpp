@@ -1,4 +1,5 @@
-#include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "compare/content_matching.hpp"
 #include "model/captured_values.hpp"
@@ -8,7 +9,6 @@
 #include "surgery/bodies.hpp"
 #include "surgery/clean.hpp"
 #include "surgery/graph_parts.hpp"
-#include "surgery/value_edits.hpp"
 
 namespace onnxmap::surgery {
 
@@ -67,6 +67,53 @@ Tensors candidates(const model::Document& document, const Message& graph) {
     return found;
 }
 
+using NewNames = std::unordered_map<std::string_view, std::string_view>;
+
+// Lets all that uses these values use others instead, and returns the old names of those that no
+// subgraph would hide: only they are replaced. One walk over the graph is for all of them.
+std::unordered_set<std::string_view> replace_uses(const model::Document& document,
+                                                  const Message& graph, const NewNames& names) {
+    struct Mention {
+        model::UserOfValue user;
+        const wire::FieldRow* row;  // of a text; null: an input or output
+        NewNames::const_iterator pair;
+    };
+    std::vector<Mention> mentions;
+    std::unordered_set<std::string_view> made;  // by subgraphs
+    const auto add = [&](std::string_view name, const Message& user, std::uint32_t index,
+                         const wire::FieldRow* row) {
+        const auto pair = names.find(name);
+        if (pair != names.end()) mentions.push_back({{user, index}, row, pair});
+    };
+    model::CapturedUses uses(
+        [&](std::string_view name, const Message& user, std::uint32_t index) {
+            add(name, user, index, nullptr);
+        },
+        [&](std::string_view name) { made.insert(name); },
+        [&](std::string_view name, const Message& holder, const wire::FieldRow& row) {
+            add(name, holder, 0, &row);
+        });
+    const std::uint32_t depth = document.limits().depth + 1;
+    uses.find_in(graph, depth);
+    for (const Message& training : model::training_info_of(document, graph))
+        model::find_in_training(training, depth, uses, [](auto&&...) {});
+    std::unordered_set<std::string_view> replaced;
+    for (const auto& [old, kept] : names) {
+        if (!made.contains(kept)) replaced.insert(old);
+    }
+    for (const auto& [user, row, pair] : mentions) {
+        const auto& [old, kept] = *pair;
+        if (!replaced.contains(old)) continue;
+        if (row == nullptr) {
+            use_instead(document, user, old, kept);
+        } else {
+            model::set_value(document, user.message.current(), *row,
+                             model::text_value(*row, kept));
+        }
+    }
+    return replaced;
+}
+
 }  // namespace
 
 std::vector<Duplicates> find_duplicates(const model::Document& document) {
@@ -88,29 +135,26 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
 }
 
 std::vector<std::pair<std::string, std::string>> merge_duplicates(
-    const std::shared_ptr<const model::Document>& document,
-    const std::vector<Duplicates>& duplicates) {
-    model::check_editable(*document, document->root());
-    std::vector<std::pair<std::string, std::string>> replaced;
+    const model::Document& document, const std::vector<Duplicates>& duplicates) {
+    model::check_editable(document, document.root());
+    std::vector<std::pair<std::string, std::string>> merged;
     for (const auto& [graph, tensors] : duplicates) {
+        NewNames names;
+        for (const Duplicates::Tensor& each : tensors) names.emplace(each.name, each.first);
+        const auto replaced = replace_uses(document, graph.current(), names);
         std::vector<std::uint64_t> gone;
-        const std::size_t before = replaced.size();
         for (const Duplicates::Tensor& each : tensors) {
-            try {
-                const model::NodeValues body(document, graph.current());
-                replace_uses(body, each.name, each.first, false);
-            } catch (const std::invalid_argument&) {
-                continue;  // a subgraph would hide it
-            }
+            if (!replaced.contains(each.name)) continue;
             gone.push_back(each.position);
-            replaced.emplace_back(each.name, each.first);
+            merged.emplace_back(each.name, each.first);
         }
         if (gone.empty()) continue;
-        model::erase(*document, graph.current(), kTensors, gone);
-        for (std::size_t i = before; i < replaced.size(); ++i)
-            forget_value_info(*document, graph, replaced[i].first);
+        model::erase(document, graph.current(), kTensors, gone);
+        for (const Duplicates::Tensor& each : tensors) {
+            if (replaced.contains(each.name)) forget_value_info(document, graph, each.name);
+        }
     }
-    return replaced;
+    return merged;
 }
 
 }  // namespace onnxmap::surgery

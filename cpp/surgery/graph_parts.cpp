@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/named_list.hpp"
+#include "model/node.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::surgery {
@@ -48,6 +49,21 @@ void rename_shards(const model::Document& document, const Message& node, std::st
 Message output_at(const model::Document& document, const Message& graph, std::uint64_t i) {
     const wire::FieldRow& outputs = field<"GraphProto.output">;
     return graph.inner(outputs, document.index(graph)->at(outputs, i));
+}
+
+void use_instead(const model::Document& document, const model::UserOfValue& user,
+                 std::string_view before, std::string_view after) {
+    const Message message = user.message.current();
+    if (model::is_node(message)) {
+        set_text(document, message, field<"NodeProto.input">, user.index, after);
+        rename_shards(document, message.current(), before, after);
+    } else if (is_function(message)) {
+        set_text(document, message, field<"FunctionProto.output">, user.index, after);
+    } else {
+        const wire::FieldRow& name = field<"ValueInfoProto.name">;
+        model::set_value(document, output_at(document, message, user.index), name,
+                         model::text_value(name, after));
+    }
 }
 
 bool has_output(const model::NodeValues& body, std::string_view value) {

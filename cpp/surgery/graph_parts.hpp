@@ -22,6 +22,11 @@ void set_text(const model::Document& document, const onnx::Message& message,
 void rename_shards(const model::Document& document, const onnx::Message& node,
                    std::string_view before, std::string_view after);
 
+/// Lets a user of the value `before` use `after`: an input of a node, with its sharding specs, or an
+/// output of a graph or function.
+void use_instead(const model::Document& document, const model::UserOfValue& user,
+                 std::string_view before, std::string_view after);
+
 /// The ValueInfoProto of the i-th output of a graph.
 [[nodiscard]] onnx::Message output_at(const model::Document& document, const onnx::Message& graph,
                                       std::uint64_t i);

@@ -46,28 +46,41 @@ void Needed::read_nodes(std::uint32_t depth_left) {
     names_.reserve(likely);
     values_.reserve(likely);
     used_.reserve(3 * likely);
-    if (fields_->count(nodes) >= kHeld) throw std::length_error("more than 2^32 nodes");
+    const std::uint64_t count = fields_->count(nodes);
+    if (count >= kHeld) throw std::length_error("more than 2^32 nodes in one graph");
+    ends_.resize(count);
+    live_.resize(count);
+    std::uint32_t position = 0;
     fields_->for_each(nodes, [&](const wire::Field& element) {
-        read_node(message().inner(nodes, element), depth_left);
+        read_node(message().inner(nodes, element), position++, depth_left);
     });
-    live_.resize(ends_.size());
+    in_flight_.finish(Note{*this});
+    for (std::uint64_t i = 1; i < count; ++i) ends_[i] = std::max(ends_[i], ends_[i - 1]);
 }
 
-void Needed::read_node(const Message& node, std::uint32_t depth_left) {
-    const auto position = static_cast<std::uint32_t>(ends_.size());
+void Needed::Note::operator()(const model::NameTable::Added& value, const Role& role) const {
+    if (value.is_new) self.values_.emplace_back();
+    if (!role.is_output) {
+        self.used_.push_back(value.position);
+        self.ends_[role.node] = static_cast<std::uint32_t>(self.used_.size());
+        return;
+    }
+    std::uint32_t& maker = self.values_[value.position].maker;
+    if (maker != kNone && maker != role.node) {
+        throw model::duplicate_name("node output", self.names_.name(value.position),
+                                    "look for it in node_outputs()");
+    }
+    maker = role.node;
+}
+
+void Needed::read_node(const Message& node, std::uint32_t position, std::uint32_t depth_left) {
     Operator called;
     bool holds_graphs = false;
     node.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
-        if (row == &field<"NodeProto.input">) {
-            if (!found.bytes.empty()) used_.push_back(id_of(found.text()));
-        } else if (row == &field<"NodeProto.output">) {
+        if (row == &field<"NodeProto.input"> || row == &field<"NodeProto.output">) {
             if (found.bytes.empty()) return;
-            std::uint32_t& maker = values_[id_of(found.text())].maker;
-            if (maker != kNone && maker != position) {
-                throw model::duplicate_name("node output", found.text(),
-                                            "look for it in node_outputs()");
-            }
-            maker = position;
+            const bool is_output = row == &field<"NodeProto.output">;
+            in_flight_.add(found.text(), {position, is_output}, Note{*this});
         } else if (row == &field<"NodeProto.op_type">) {
             called.op_type = found.text();
         } else if (row == &field<"NodeProto.domain">) {
@@ -81,7 +94,6 @@ void Needed::read_node(const Message& node, std::uint32_t depth_left) {
     });
     operator_of_.push_back(id_of(called));
     if (holds_graphs) read_subgraphs(node, position, depth_left);
-    ends_.push_back(static_cast<std::uint32_t>(used_.size()));
 }
 
 void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::uint32_t depth_left) {
@@ -95,8 +107,9 @@ void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::ui
             auto inner = std::make_unique<Needed>(document_, graph, depth_left - 1);
             inner->need_outputs();
             inner->find();
-            inner->for_each_captured(
-                [&](std::string_view name) { used_.push_back(id_of(name)); });
+            inner->for_each_captured([&](std::string_view name) {
+                in_flight_.add(name, {position, false}, Note{*this});
+            });
             const bool is_list = attribute.value_field() == &field<"AttributeProto.graphs">;
             subgraphs_.push_back(
                 {position, path + (is_list ? "graphs[" + std::to_string(i++) + "]" : "g"),

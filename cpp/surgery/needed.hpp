@@ -84,6 +84,15 @@ class Needed {
         bool is_needed = false;
         bool is_input = false;
     };
+    // A node mentions a value.
+    struct Role {
+        std::uint32_t node;
+        bool is_output;
+    };
+    struct Note {
+        Needed& self;
+        void operator()(const model::NameTable::Added& value, const Role& role) const;
+    };
     struct Operator {
         std::string_view domain;
         std::string_view op_type;
@@ -91,7 +100,7 @@ class Needed {
     };
 
     void read_nodes(std::uint32_t depth_left);
-    void read_node(const onnx::Message& node, std::uint32_t depth_left);
+    void read_node(const onnx::Message& node, std::uint32_t position, std::uint32_t depth_left);
     void read_subgraphs(const onnx::Message& node, std::uint32_t position,
                         std::uint32_t depth_left);
     void read_lists();
@@ -103,6 +112,7 @@ class Needed {
     const model::Document& document_;
     std::shared_ptr<const model::FieldIndex> fields_;
     model::NameTable names_;
+    model::NamesInFlight<Role> in_flight_{names_};
     os::LargeVector<Value> values_;       // by position in names_
     os::LargeVector<std::uint32_t> used_;  // by the nodes, one after the other
     os::LargeVector<std::uint32_t> ends_;  // of what each node uses

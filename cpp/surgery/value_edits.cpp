@@ -27,7 +27,6 @@ using onnx::Message;
 
 namespace {
 
-constexpr const wire::FieldRow& kNodeInputs = field<"NodeProto.input">;
 constexpr const wire::FieldRow& kNodeOutputs = field<"NodeProto.output">;
 constexpr const wire::FieldRow& kInfoName = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kInfoType = field<"ValueInfoProto.type">;
@@ -94,7 +93,7 @@ class Uses {
 
     /// Lets all of them mention another value. `described`: also the annotations of the value.
     void mention(std::string_view name, bool described) const {
-        for (const UserOfValue& user : users_) mention(user, name);
+        for (const UserOfValue& user : users_) use_instead(document_, user, value_, name);
         const auto set = [&](const Message& holder, const wire::FieldRow& row) {
             model::set_value(document_, holder.current(), row, model::text_value(row, name));
         };
@@ -126,19 +125,6 @@ class Uses {
                                         if (entry.text(row) == value_)
                                             bindings_.emplace_back(entry, &row);
                                     });
-        }
-    }
-
-    void mention(const UserOfValue& user, std::string_view name) const {
-        const Message message = user.message.current();
-        if (model::is_node(message)) {
-            set_text(document_, message, kNodeInputs, user.index, name);
-            rename_shards(document_, message.current(), value_, name);
-        } else if (is_function(message)) {
-            set_text(document_, message, field<"FunctionProto.output">, user.index, name);
-        } else {
-            const Message output = output_at(document_, message, user.index);
-            model::set_value(document_, output, kInfoName, model::text_value(kInfoName, name));
         }
     }
 
