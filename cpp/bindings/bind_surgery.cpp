@@ -8,7 +8,10 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/renaming.hpp"
 #include "bindings/work_and_tell.hpp"
+#include "surgery/assembly.hpp"
 #include "surgery/clean.hpp"
+#include "surgery/extract.hpp"
+#include "surgery/merge.hpp"
 #include "surgery/prune.hpp"
 #include "surgery/value_edits.hpp"
 
@@ -33,8 +36,7 @@ void replace_uses(const Body& self, const py::object& old, const py::object& rep
     const std::string before = known_value(self, old);
     const std::string after = known_value(self, replacement);
     static_cast<void>(self.document->check_for_changes());
-    below_guard(self,
-                [&] { surgery::replace_uses(*self.node_values(), before, after, outputs); });
+    below_guard(self, [&] { surgery::replace_uses(*self.node_values(), before, after, outputs); });
 }
 
 template <class Body>
@@ -69,6 +71,43 @@ py::dict dedupe(const DocumentPtr& self) {
     for (const auto& [gone, kept] : surgery::merge_duplicates(*self, found))
         names[to_str(gone)] = to_str(kept);
     return names;
+}
+
+std::vector<std::string> names_in(const py::list& names) {
+    std::vector<std::string> found;
+    for (const py::handle name : names)
+        found.push_back(value_name(py::reinterpret_borrow<py::object>(name)));
+    return found;
+}
+
+// A name that no value has is a KeyError.
+template <class Make>
+DocumentPtr made_of(const DocumentPtr& self, Make&& make) {
+    static_cast<void>(self->check_for_changes());
+    try {
+        return below_guard(self, make);
+    } catch (const surgery::UnknownNames& error) {
+        throw py::key_error(error.what());
+    }
+}
+
+DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::list& outputs) {
+    const auto given = names_in(inputs);
+    const auto made = names_in(outputs);
+    return made_of(self, [&] { return surgery::extract(self, given, made); });
+}
+
+DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::list& connect,
+                  const py::str& prefix) {
+    surgery::MergeOptions options{{}, to_text(prefix)};
+    for (const py::handle each : connect) {
+        const auto pair = py::reinterpret_borrow<py::tuple>(each);
+        options.connect.emplace_back(value_name(pair[0]), value_name(pair[1]));
+    }
+    static_cast<void>(other->check_for_changes());
+    return made_of(self, [&] {
+        return below_guard(other, [&] { return surgery::merge(*self, *other, options); });
+    });
 }
 
 template <class Body>
@@ -128,18 +167,21 @@ void bind_surgery(py::module_& module) {
     module.def("prune", guarded(prune), py::arg("document"), "See `Model.prune`.");
     module.def("sort", guarded([](const DocumentPtr& self) { surgery::sort(*self); }),
                py::arg("document"), "See `Model.sort`.");
-    module.def("strip",
-               guarded([](const DocumentPtr& self, bool doc_strings, bool metadata,
-                          bool value_infos) {
-                   surgery::strip(*self, {doc_strings, metadata, value_infos});
-               }),
-               py::arg("document"), py::arg("doc_strings"), py::arg("metadata"),
-               py::arg("value_infos"), "See `Model.strip`.");
-    module.def("lift_constants",
-               guarded([](const DocumentPtr& self, std::uint64_t min_bytes) {
+    module.def(
+        "strip",
+        guarded([](const DocumentPtr& self, bool doc_strings, bool metadata, bool value_infos) {
+            surgery::strip(*self, {doc_strings, metadata, value_infos});
+        }),
+        py::arg("document"), py::arg("doc_strings"), py::arg("metadata"), py::arg("value_infos"),
+        "See `Model.strip`.");
+    module.def("lift_constants", guarded([](const DocumentPtr& self, std::uint64_t min_bytes) {
                    return list_of_names(surgery::lift_constants(*self, min_bytes));
                }),
                py::arg("document"), py::arg("min_bytes"), "See `Model.lift_constants`.");
+    module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
+               "See `Model.extract`.");
+    module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
+               "See `onnxmap.merge`.");
     module.def("dedupe", guarded(dedupe), py::arg("document"), "See `Model.dedupe`.");
 }
 

@@ -104,14 +104,11 @@ class Candidates {
     /// Drops the tensors whose key occurs once.
     void keep_repeated() {
         model::NameTable keys;
-        std::vector<std::uint32_t> counts;
-        for (const std::string& key : keys_) {
-            const auto added = keys.add(key);
-            if (added.is_new) counts.push_back(0);
-            ++counts[added.position];
-        }
-        std::vector<bool> is_single;
-        for (const std::string& key : keys_) is_single.push_back(counts[*keys.find(key)] == 1);
+        std::vector<std::uint32_t> counts(keys_.size());
+        for (const std::string& key : keys_) ++counts[keys.add(key).position];
+        std::vector<bool> is_single(keys_.size());
+        for (std::size_t i = 0; i < keys_.size(); ++i)
+            is_single[i] = counts[*keys.find(keys_[i])] == 1;
         for (std::size_t i = 0; i < keys_.size(); ++i) {
             if (is_single[i]) keys_[i].clear();
         }

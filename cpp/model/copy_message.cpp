@@ -22,7 +22,8 @@ bool stays_in_source(const wire::FieldRow& row, const wire::Field& field) noexce
 // The content of a message, without the large contents of its fields.
 class Copy {
   public:
-    Copy(const Document& to, const Document& from) : to_(to), from_(from) {}
+    Copy(const Document& to, const Document& from, const Rewrite* rewrite = nullptr)
+        : to_(to), from_(from), rewrite_(rewrite) {}
 
     struct HeldField {
         std::size_t place;  // in `content`
@@ -38,7 +39,7 @@ class Copy {
     std::string content;
     std::vector<Owner> owners;  // of large contents
 
-    void add(const onnx::Message& message, std::uint32_t depth_left) {
+    void add(const onnx::Message& message, const wire::FieldRow& holder, std::uint32_t depth_left) {
         if (depth_left == 0) fail_edited_too_deep();
         const std::size_t begin = content.size();
         std::vector<HeldField> large;
@@ -56,7 +57,7 @@ class Copy {
             } else if (row != nullptr && stays_in_source(*row, field)) {
                 large.push_back({content.size(),
                                  held_field(to_, *row, from_.source_of(field.bytes), field.bytes)});
-            } else {
+            } else if (!add_rewritten(holder, row, field)) {
                 add_field(field);
             }
         });
@@ -75,11 +76,21 @@ class Copy {
     }
 
   private:
+    [[nodiscard]] bool add_rewritten(const wire::FieldRow& holder, const wire::FieldRow* row,
+                                     const wire::Field& field) {
+        if (rewrite_ == nullptr || row == nullptr || row->type != wire::Type::string) return false;
+        const auto text = (*rewrite_)(holder, *row, field.text());
+        if (!text) return false;
+        wire::write_head(content, row->number, text->size());
+        content += *text;
+        return true;
+    }
+
     void add_child(const wire::FieldRow& row, const onnx::Message& child,
                    std::uint32_t depth_left) {
         std::string before = std::exchange(content, {});
         const std::size_t first = owners.size();
-        add(child, depth_left - 1);
+        add(child, row, depth_left - 1);
         std::string after = std::exchange(content, std::move(before));
         wire::write_head(content, row.number, after.size());
         for (std::size_t i = first; i < owners.size(); ++i) {
@@ -92,6 +103,7 @@ class Copy {
 
     const Document& to_;
     const Document& from_;
+    const Rewrite* rewrite_;
 };
 
 // Puts a field into the document's memory.
@@ -106,9 +118,10 @@ Copied empty_message(const Document& document, const wire::FieldRow& row) {
     return place(document, row, {});
 }
 
-Copied copy_message(const Document& document, const wire::FieldRow& row, const Original& original) {
-    Copy copy(document, original.document);
-    copy.add(original.message, document.limits().depth + 1);
+Copied copy_message(const Document& document, const wire::FieldRow& row, const Original& original,
+                    const Rewrite* rewrite) {
+    Copy copy(document, original.document, rewrite);
+    copy.add(original.message, row, document.limits().depth + 1);
     const Copied made = place(document, row, copy.content);
     for (const Copy::Owner& owner : copy.owners) {
         const onnx::Message message(*owner.table,

@@ -124,8 +124,10 @@ std::vector<UserOfValue> NodeValues::users(std::string_view value) const {
         for (const Use& use : uses().uses(value)) {
             onnx::Message message = user(use);
             const auto* holder = message.key();
-            if (use.node == Use::kNone) holder = nullptr;
-            else if (use.inner != Use::kNone) holder = node(use.node).key();
+            if (use.node == Use::kNone)
+                holder = nullptr;
+            else if (use.inner != Use::kNone)
+                holder = node(use.node).key();
             found.push_back({std::move(message), use.index, holder});
         }
         return found;

@@ -43,17 +43,14 @@ Tensors candidates(const model::Document& document, const Message& graph) {
                                      : list == &field<"GraphProto.quantization_annotation">
                                          ? field<"TensorAnnotation.tensor_name">
                                          : field<"ValueInfoProto.name">;
-        fields->for_each(*list, [&](const wire::Field& each) {
-            count(graph.inner(*list, each).text(name));
-        });
+        fields->for_each(
+            *list, [&](const wire::Field& each) { count(graph.inner(*list, each).text(name)); });
     }
-    model::CapturedUses none([](auto...) {});
+    model::CapturedUses none([](auto&&...) {});
     for (const Message& training : model::training_info_of(document, graph)) {
         model::find_in_training(
             training, document.limits().depth, none,
-            [&](const Message& entry, const wire::FieldRow& row) {
-                count(entry.text(row));
-            });
+            [&](const Message& entry, const wire::FieldRow& row) { count(entry.text(row)); });
     }
     Tensors found;
     std::uint64_t position = 0;
@@ -85,14 +82,11 @@ std::unordered_set<std::string_view> replace_uses(const model::Document& documen
         const auto pair = names.find(name);
         if (pair != names.end()) mentions.push_back({{user, index}, row, pair});
     };
-    model::CapturedUses uses(
-        [&](std::string_view name, const Message& user, std::uint32_t index) {
-            add(name, user, index, nullptr);
-        },
-        [&](std::string_view name) { made.insert(name); },
-        [&](std::string_view name, const Message& holder, const wire::FieldRow& row) {
-            add(name, holder, 0, &row);
-        });
+    model::CapturedUses uses([&](std::string_view name, const Message& user,
+                                 std::uint32_t index) { add(name, user, index, nullptr); },
+                             [&](std::string_view name) { made.insert(name); },
+                             [&](std::string_view name, const Message& holder,
+                                 const wire::FieldRow& row) { add(name, holder, 0, &row); });
     const std::uint32_t depth = document.limits().depth + 1;
     uses.find_in(graph, depth);
     for (const Message& training : model::training_info_of(document, graph))
@@ -107,8 +101,7 @@ std::unordered_set<std::string_view> replace_uses(const model::Document& documen
         if (row == nullptr) {
             use_instead(document, user, old, kept);
         } else {
-            model::set_value(document, user.message.current(), *row,
-                             model::text_value(*row, kept));
+            model::set_value(document, user.message.current(), *row, model::text_value(*row, kept));
         }
     }
     return replaced;

@@ -1,11 +1,15 @@
 #include "surgery/graph_parts.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "model/named_list.hpp"
 #include "model/node.hpp"
+#include "model/value_type.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/header.hpp"
+#include "wire/writer.hpp"
 
 namespace onnxmap::surgery {
 
@@ -22,6 +26,61 @@ void forget_in(const model::Document& document, const Message& body, const wire:
 }
 
 }  // namespace
+
+void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
+                std::int64_t number) {
+    model::NewValue value;
+    wire::write_tag(value.encoded, row.number, wire::WireType::varint);
+    wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
+    model::set_value(document, message, row, value);
+}
+
+namespace {
+
+// Gives a ValueInfoProto the type of a tensor.
+void describe(const model::Document& document, const Message& info, const tensor::Header& header) {
+    const Message type = model::make_present(document, info, field<"ValueInfoProto.type">);
+    const wire::FieldRow& member = field<"TypeProto.tensor_type">;
+    const Message tensor = model::make_present(document, type, member);
+    set_number(document, tensor, field<"TypeProto.Tensor.elem_type">, header.data_type);
+    const Message shape =
+        model::make_present(document, tensor.current(), field<"TypeProto.Tensor.shape">);
+    for (const std::int64_t dim : header.dims()) {
+        const Message made = model::insert(document, shape.current(), field<"TensorShapeProto.dim">,
+                                           UINT64_MAX, std::nullopt);
+        set_number(document, made, field<"TensorShapeProto.Dimension.dim_value">, dim);
+    }
+}
+
+// The dense initializer that is a value.
+std::optional<Message> initializer(const model::Graph& graph, std::string_view value) {
+    const wire::FieldRow& list = field<"GraphProto.initializer">;
+    const auto places = graph.named_in(list).positions(value);
+    if (places.size() != 1) return std::nullopt;  // or segments of one
+    return graph.fields()->message().inner(list, graph.fields()->at(list, places.front()));
+}
+
+}  // namespace
+
+bool is_described(const model::Graph& graph, std::string_view value) {
+    const auto info = graph.value(value);
+    const auto type = info ? type_of_value(graph.document(), *info) : std::nullopt;
+    if (type) return !type->is_tensor() || (type->elem_type && type->shape);
+    return !info && initializer(graph, value);
+}
+
+void add_value(const model::Document& document, const Message& to, const wire::FieldRow& list,
+               const model::Graph& graph, std::string_view value) {
+    const auto info = graph.value(value);
+    const auto original =
+        info ? std::optional(model::Original{graph.document(), *info}) : std::nullopt;
+    const Message made = model::insert(document, to.current(), list, UINT64_MAX, original);
+    if (info) return;
+    const wire::FieldRow& name = field<"ValueInfoProto.name">;
+    model::set_value(document, made, name, model::text_value(name, value));
+    const auto tensor = initializer(graph, value);
+    if (tensor) describe(document, made.current(), tensor::read_header(*tensor));
+}
 
 void set_text(const model::Document& document, const Message& message, const wire::FieldRow& row,
               std::uint32_t index, std::string_view text) {

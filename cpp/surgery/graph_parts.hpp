@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/edit_message.hpp"
+#include "model/graph.hpp"
 #include "model/node_values.hpp"
 #include "onnx/message.hpp"
 
@@ -14,6 +15,19 @@ namespace onnxmap::surgery {
     return &body.table() == &onnx::message<"FunctionProto">;
 }
 
+/// Whether type and rank of a value of the graph are known: its ValueInfo has them, or it is an
+/// initializer.
+[[nodiscard]] bool is_described(const model::Graph& graph, std::string_view value);
+
+/// Adds a value of `graph` to a list of values of the graph `to`, in any document, with the type
+/// that is known of it.
+void add_value(const model::Document& document, const onnx::Message& to, const wire::FieldRow& list,
+               const model::Graph& graph, std::string_view value);
+
+/// Sets a field that is a varint.
+void set_number(const model::Document& document, const onnx::Message& message,
+                const wire::FieldRow& row, std::int64_t number);
+
 /// Replaces one text of a repeated field.
 void set_text(const model::Document& document, const onnx::Message& message,
               const wire::FieldRow& row, std::uint32_t index, std::string_view text);
@@ -22,8 +36,8 @@ void set_text(const model::Document& document, const onnx::Message& message,
 void rename_shards(const model::Document& document, const onnx::Message& node,
                    std::string_view before, std::string_view after);
 
-/// Lets a user of the value `before` use `after`: an input of a node, with its sharding specs, or an
-/// output of a graph or function.
+/// Lets a user of the value `before` use `after`: an input of a node, with its sharding specs, or
+/// an output of a graph or function.
 void use_instead(const model::Document& document, const model::UserOfValue& user,
                  std::string_view before, std::string_view after);
 

@@ -2,9 +2,9 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "model/graph.hpp"
 #include "model/edit_message.hpp"
 #include "model/edit_tensor.hpp"
+#include "model/graph.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/clean.hpp"

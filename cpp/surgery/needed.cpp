@@ -14,8 +14,9 @@ namespace onnxmap::surgery {
 using onnx::field;
 using onnx::Message;
 
-Needed::Needed(const model::Document& document, const Message& body, std::uint32_t depth_left)
-    : document_(document), fields_(document.index(body)) {
+Needed::Needed(const model::Document& document, const Message& body, std::uint32_t depth_left,
+               Of subgraphs)
+    : document_(document), subgraphs_of_(subgraphs), fields_(document.index(body)) {
     if (depth_left == 0) onnx::fail_too_deep(body);
     read_nodes(depth_left);
     read_lists();
@@ -104,16 +105,17 @@ void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::ui
             "attribute" + model::path_key({}, attribute.name(), ordinal++) + ".";
         std::uint64_t i = 0;
         attribute.for_each_graph([&](const Message& graph) {
-            auto inner = std::make_unique<Needed>(document_, graph, depth_left - 1);
+            auto inner = std::make_unique<Needed>(document_, graph, depth_left - 1, subgraphs_of_);
             inner->need_outputs();
+            if (subgraphs_of_ == Of::all_nodes) inner->need_all();
             inner->find();
             inner->for_each_captured([&](std::string_view name) {
                 in_flight_.add(name, {position, false}, Note{*this});
             });
             const bool is_list = attribute.value_field() == &field<"AttributeProto.graphs">;
-            subgraphs_.push_back(
-                {position, path + (is_list ? "graphs[" + std::to_string(i++) + "]" : "g"),
-                 std::move(inner)});
+            subgraphs_.push_back({position,
+                                  path + (is_list ? "graphs[" + std::to_string(i++) + "]" : "g"),
+                                  std::move(inner)});
         });
     }
 }
@@ -178,6 +180,14 @@ void Needed::need_outputs() {
         const auto name = message().inner(list, each).text(field<"ValueInfoProto.name">);
         if (!name.empty()) need_id(id_of(name));
     });
+}
+
+void Needed::need_all() {
+    for (std::uint32_t node = 0; node < live_.size(); ++node) {
+        live_[node] = 1;
+        for (std::uint32_t i = node == 0 ? 0 : ends_[node - 1]; i < ends_[node]; ++i)
+            need_id(used_[i]);
+    }
 }
 
 bool Needed::need(std::string_view value) {

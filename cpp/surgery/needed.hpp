@@ -24,13 +24,19 @@ class Needed {
         std::unique_ptr<Needed> needed;
     };
 
+    /// What a node needs for its subgraphs: what their outputs need, or what all their nodes use.
+    enum class Of : std::uint8_t { needed_nodes, all_nodes };
+
     /// Reads all nodes of a GraphProto or FunctionProto. Nothing is needed yet, but what subgraphs
     /// need is known. Throws Error `model.duplicate_name` if several nodes make one value, and what
     /// onnx::fail_too_deep throws.
-    Needed(const model::Document& document, const onnx::Message& body, std::uint32_t depth_left);
+    Needed(const model::Document& document, const onnx::Message& body, std::uint32_t depth_left,
+           Of subgraphs);
 
     /// The outputs are needed.
     void need_outputs();
+    /// All nodes are needed.
+    void need_all();
     /// A value is needed. Returns whether the body mentions it.
     bool need(std::string_view value);
     /// A value comes from outside: what makes it is not needed for that.
@@ -68,7 +74,8 @@ class Needed {
             const std::uint32_t called = operator_of_[node];
             if (live_[node] == 0 || seen[called]) continue;
             seen[called] = true;
-            visit(operators_[called].domain, operators_[called].op_type, operators_[called].overload);
+            visit(operators_[called].domain, operators_[called].op_type,
+                  operators_[called].overload);
         }
         for (const Subgraph& each : subgraphs_) {
             if (is_node_needed(each.node)) each.needed->for_each_operator(visit);
@@ -110,10 +117,11 @@ class Needed {
     void need_id(std::uint32_t value);
 
     const model::Document& document_;
+    Of subgraphs_of_;
     std::shared_ptr<const model::FieldIndex> fields_;
     model::NameTable names_;
     model::NamesInFlight<Role> in_flight_{names_};
-    os::LargeVector<Value> values_;       // by position in names_
+    os::LargeVector<Value> values_;        // by position in names_
     os::LargeVector<std::uint32_t> used_;  // by the nodes, one after the other
     os::LargeVector<std::uint32_t> ends_;  // of what each node uses
     os::LargeVector<std::uint8_t> live_;

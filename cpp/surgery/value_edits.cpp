@@ -14,10 +14,7 @@
 #include "model/edit_message.hpp"
 #include "model/named_list.hpp"
 #include "model/training_uses.hpp"
-#include "model/value_type.hpp"
 #include "surgery/graph_parts.hpp"
-#include "tensor/header.hpp"
-#include "wire/writer.hpp"
 
 namespace onnxmap::surgery {
 
@@ -28,7 +25,6 @@ using onnx::Message;
 namespace {
 
 constexpr const wire::FieldRow& kNodeOutputs = field<"NodeProto.output">;
-constexpr const wire::FieldRow& kInfoName = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kInfoType = field<"ValueInfoProto.type">;
 constexpr const wire::FieldRow& kAnnotated = field<"TensorAnnotation.tensor_name">;
 
@@ -74,7 +70,8 @@ class Uses {
     }
 
     [[nodiscard]] bool is_output() const {
-        return std::ranges::any_of(users_, [&](const UserOfValue& user) { return is_output(user); });
+        return std::ranges::any_of(users_,
+                                   [&](const UserOfValue& user) { return is_output(user); });
     }
     [[nodiscard]] bool is_used() const {
         return !users_.empty() || !bindings_.empty() ||
@@ -155,43 +152,6 @@ void check_order(const model::NodeValues& body, const Uses& uses,
     }
 }
 
-bool is_main_graph(const model::Document& document, const Message& graph) {
-    if (!document.is_model()) return false;
-    const auto main = document.child(document.root(), field<"ModelProto.graph">);
-    return main && main->is(graph);
-}
-
-// The dense initializer that is a value.
-std::optional<Message> initializer(const model::Graph& graph, std::string_view value) {
-    const wire::FieldRow& list = field<"GraphProto.initializer">;
-    const auto places = graph.named_in(list).positions(value);
-    if (places.size() != 1) return std::nullopt;  // or segments of one
-    return graph.fields()->message().inner(list, graph.fields()->at(list, places.front()));
-}
-
-void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
-                std::int64_t number) {
-    model::NewValue value;
-    wire::write_tag(value.encoded, row.number, wire::WireType::varint);
-    wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
-    model::set_value(document, message, row, value);
-}
-
-// Gives a ValueInfoProto the type of a tensor.
-void describe(const model::Document& document, const Message& info, const tensor::Header& header) {
-    const Message type = model::make_present(document, info, kInfoType);
-    const wire::FieldRow& member = field<"TypeProto.tensor_type">;
-    const Message tensor = model::make_present(document, type, member);
-    set_number(document, tensor, field<"TypeProto.Tensor.elem_type">, header.data_type);
-    const Message shape =
-        model::make_present(document, tensor.current(), field<"TypeProto.Tensor.shape">);
-    for (const std::int64_t dim : header.dims()) {
-        const Message made = model::insert(document, shape.current(),
-                                           field<"TensorShapeProto.dim">, UINT64_MAX, std::nullopt);
-        set_number(document, made, field<"TensorShapeProto.Dimension.dim_value">, dim);
-    }
-}
-
 }  // namespace
 
 void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
@@ -246,7 +206,8 @@ void bypass(const model::NodeValues& body, const Message& node) {
     const auto remove = [&](std::string_view gone) {
         model::erase(document, message.current(), nodes, std::array{*place});
         if (!gone.empty()) forget_value(document, message, gone);
-        for (std::size_t i = 1; i < outputs.size(); ++i) forget_value(document, message, outputs[i]);
+        for (std::size_t i = 1; i < outputs.size(); ++i)
+            forget_value(document, message, outputs[i]);
     };
     for (std::size_t i = 1; i < outputs.size(); ++i) {
         if (!outputs[i].empty() && Uses(body, outputs[i]).is_used()) {
@@ -255,14 +216,18 @@ void bypass(const model::NodeValues& body, const Message& node) {
     }
     const std::string output = outputs.empty() ? "" : outputs.front();
     Uses uses(body, output);
-    if (output.empty() || !uses.is_used()) return remove(output);
+    if (output.empty() || !uses.is_used()) {
+        remove(output);
+        return;
+    }
     std::ignore = body.producer(output);  // which is one
     if (!input || input->empty()) throw std::invalid_argument("the node has no first input");
     if (*input == output) refuse(output, "is an input of its own node");
     if (!uses.is_output()) {
         if (uses.would_hide(*input)) refuse(*input, "would be hidden in a subgraph");
         uses.mention(*input, false);
-        return remove(output);
+        remove(output);
+        return;
     }
     // The output keeps its name: the input gets it.
     const auto maker = body.producer(*input);
@@ -297,20 +262,17 @@ void add_output(const model::Graph& graph, std::string_view value) {
     model::check_editable(document, message);
     if (value.empty() || !graph.makes(value)) refuse(value, "is no value of the graph");
     if (has_output(graph, value)) refuse(value, "is an output already");
-    const auto info = graph.value(value);
-    const auto tensor = initializer(graph, value);
-    const auto type = info ? type_of_value(document, *info) : std::nullopt;
-    const bool is_known = tensor || (type && (!type->is_tensor() || (type->elem_type && type->shape)));
-    if (!is_known && is_main_graph(document, message)) {
-        refuse(value, "has no known type and rank, which an output of the main graph needs: call "
-                      "infer_shapes() before, or add it to value_infos");
+    const bool is_main = document.is_model() && [&] {
+        const auto main = document.child(document.root(), field<"ModelProto.graph">);
+        return main && main->is(message);
+    }();
+    if (is_main && !is_described(graph, value)) {
+        refuse(value,
+               "has no known type and rank, which an output of the main graph needs: call "
+               "infer_shapes() before, or add it to value_infos");
     }
-    const wire::FieldRow& outputs = field<"GraphProto.output">;
-    const auto original = info ? std::optional(model::Original{document, *info}) : std::nullopt;
-    const Message made = model::insert(document, message, outputs, UINT64_MAX, original);
-    if (info) return forget_value_info(document, message, value);
-    model::set_value(document, made, kInfoName, model::text_value(kInfoName, value));
-    if (tensor) describe(document, made.current(), tensor::read_header(*tensor));
+    add_value(document, message, field<"GraphProto.output">, graph, value);
+    forget_value_info(document, message, value);
 }
 
 }  // namespace onnxmap::surgery

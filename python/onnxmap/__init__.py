@@ -6,6 +6,7 @@
     model.graph.nodes["conv1"].op_type  the graph; all fields can be assigned to
     model.check()                       findings by the rules of the ONNX specification
     diff(a, b)                          what differs between two models
+    merge(a, b, connect)                two models as one; model.extract(inputs, outputs): a part
     save(model, path, external_data)    writes a model, and says where its weights go
     copy_model(old, new), move_model    copies or moves a model with its data files
     load_tensor, load_value, load_test_data, save_tensor, save_value: other files of ONNX
@@ -53,6 +54,7 @@ _NAMES_LATER = {
     "onnxmap._files.copies": "CopyReport copy_model",
     "onnxmap._read.checksums": "DataFile verify_files",
     "onnxmap._files.diff": "diff",
+    "onnxmap._files.merge": "merge",
     "onnxmap._files.moves": "MoveReport move_model",
     "onnxmap._read.diff_report": (
         "Change DiffList FunctionDiff ModelDiff NodeDiff TensorDiff ValueDiff"
@@ -81,7 +83,7 @@ _NAMES_LATER = {
     ),
     "onnxmap._files.text_forms": "from_json from_text",
     "onnxmap._read.pickled_tensors": "relocate",
-    "onnxmap.types": "Use",
+    "onnxmap.types": "PruneReport Use",
 }
 _PUBLIC_MODULES = ("onnxmap._core", "onnxmap.errors", "onnxmap.types")
 _LATER = {name: module for module, names in _NAMES_LATER.items() for name in names.split()}

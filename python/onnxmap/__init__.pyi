@@ -46,6 +46,7 @@ from onnxmap._files.load_values import load_test_data as load_test_data
 from onnxmap._files.load_values import load_value as load_value
 from onnxmap._files.load_values import loads_tensor as loads_tensor
 from onnxmap._files.load_values import loads_value as loads_value
+from onnxmap._files.merge import merge as merge
 from onnxmap._files.moves import MoveReport as MoveReport
 from onnxmap._files.moves import move_model as move_model
 from onnxmap._files.save import dumps as dumps
@@ -118,6 +119,7 @@ from onnxmap.errors import UnknownNameError as UnknownNameError
 from onnxmap.errors import UnsafePathError as UnsafePathError
 from onnxmap.interop.from_libraries import from_ir as from_ir
 from onnxmap.interop.from_libraries import from_proto as from_proto
+from onnxmap.types import PruneReport as PruneReport
 from onnxmap.types import Use as Use
 from onnxmap import types as types
 
@@ -161,6 +163,7 @@ __all__ = [
     "OperatorStatus",
     "ParseError",
     "ProtoView",
+    "PruneReport",
     "QuantizationAnnotation",
     "RebaseReport",
     "RepeatedKeyWarning",
@@ -230,6 +233,7 @@ __all__ = [
     "make_tensor_type_proto",
     "make_tensor_value_info",
     "make_value_info",
+    "merge",
     "move_model",
     "new",
     "relocate",

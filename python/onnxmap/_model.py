@@ -13,7 +13,6 @@ from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
 from onnxmap.errors import OnnxMapError
-from onnxmap.types import PruneReport
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from onnxmap._show.progress import ProgressArgument
     from onnxmap._write.options import ExternalData, NewTypes, SaveReport
     from onnxmap.interop.dask import ChunksArgument
+    from onnxmap.types import PruneReport
 
 Got_co = TypeVar("Got_co", covariant=True)
 Given_contra = TypeVar("Given_contra", contravariant=True)
@@ -105,6 +105,11 @@ class Model:
         if document is None:
             raise ValueError("the model is closed")
         return document
+
+    def _with(self, document: _core.Document) -> Model:
+        """A new model that opens external data as this one does."""
+        root = os.fsdecode(document.external_root) or None
+        return Model(document, None, self._options, root)
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that open the model again in another process."""
@@ -468,6 +473,30 @@ class Model:
         """
         self._open().revert()
 
+    def extract(self, inputs: Iterable[str], outputs: Iterable[str]) -> Model:
+        """Return the part of the model between these values as a model of its own.
+
+        It has the nodes that the outputs need if the inputs are given, and what these nodes use:
+        initializers, values for their subgraphs, functions and imports. Everything else about the
+        model comes along but its training information. The weights are referred to, not copied: the
+        file must stay as it is until the new model is saved.
+
+        Args:
+            inputs: the names of its inputs, in their order: values of the main graph. An
+                initializer may be one.
+            outputs: the names of its outputs.
+
+        Returns:
+            A model that is edited: `revert()` leaves nothing of it.
+
+        Raises:
+            KeyError: the main graph has no value of a name; the error lists such names.
+            ValueError: the outputs need an input of the model that is not given; a value has no
+                known type and rank; or a name is given twice.
+            ParseError: `model.duplicate_name`: several nodes make one value.
+        """
+        return self._with(_core.extract(self._open(), list(inputs), list(outputs)))
+
     def prune(self) -> PruneReport:
         """Remove what no output needs, in subgraphs, functions and training, too.
 
@@ -481,6 +510,8 @@ class Model:
         Raises:
             ParseError: `model.duplicate_name`: several nodes make one value.
         """
+        from onnxmap.types import PruneReport
+
         return PruneReport(*_core.prune(self._open()))
 
     def sort(self) -> None:

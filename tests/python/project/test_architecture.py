@@ -1,6 +1,6 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, check, compare, save, surgery} -> model -> tensor
+bindings -> surgery -> {bulk, check, compare, save} -> model -> tensor
 -> {safetensors -> onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 ROOMS is the map of the Python package.

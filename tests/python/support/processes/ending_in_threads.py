@@ -106,6 +106,13 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "load_npz": lambda: onnxmap.load_npz(path + ".npz"),
         "Model.extract_weights": lambda: good.extract_weights(own + ".npz", ["w1"], sync=False),
         "Model.rebase": lambda: onnxmap.load(path + ".good").rebase(good),
+        "Model.prune": lambda: onnxmap.load(path + ".good").prune(),
+        "Model.sort": lambda: onnxmap.load(path + ".good").sort(),
+        "Model.strip": lambda: onnxmap.load(path + ".good").strip(),
+        "Model.lift_constants": lambda: onnxmap.load(path + ".good").lift_constants(),
+        "Model.dedupe": lambda: onnxmap.load(path + ".good").dedupe(),
+        "Model.extract": lambda: good.extract(["w0"], ["w0"]),
+        "merge": lambda: onnxmap.merge(good, good, prefix="b/"),
         "save_tensor": lambda: onnxmap.save_tensor(tensor, own + ".one", sync=False),
         "save_value": lambda: onnxmap.save_value([out], own + ".many", "sequence", sync=False),
         "save_operator_set": lambda: onnxmap.save_operator_set(

@@ -71,14 +71,15 @@ NOT_TRIED = {
         [
             f"{kind}.{name}"
             for kind, names in {
-                "Graph": "rename",
+                "Graph": "add_output bypass rename replace_uses",
+                "Function": "bypass replace_uses",
                 "Initializers": "clear pop popitem rename replace setdefault update",
                 "SparseInitializers": "clear pop popitem setdefault update",
                 "MessageList": f"add {_LIST_EDITS}",
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom DiscardUnknownFields MergeFrom "
                 "MergeFromString ParseFromString SetInParent",
-                "Model": "rebase revert",
+                "Model": "dedupe extract lift_constants prune rebase revert sort strip",
             }.items()
             for name in names.split()
         ],

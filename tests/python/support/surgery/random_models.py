@@ -82,9 +82,7 @@ def random_model(seed: int) -> ModelProto:
     graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]))
     graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
     note = graph.quantization_annotation.add(tensor_name=graph.node[0].output[0])
-    note.quant_parameter_tensor_names.add(
-        key="SCALE_TENSOR", value=graph.initializer[0].name
-    )
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=graph.initializer[0].name)
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(DOMAIN, 1)]
     both = helper.make_function(
         DOMAIN, "Both", ["a", "b"], ["s", "d"],

@@ -1,0 +1,45 @@
+// The functions of a model, and which of them are called: by graphs, and by functions that are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/document.hpp"
+#include "model/name_table.hpp"
+#include "surgery/needed.hpp"
+
+namespace onnxmap::surgery {
+
+/// The identity of a function, like "domain::name", or "domain::name:overload".
+[[nodiscard]] std::string function_key(const onnx::Message& function);
+
+class CalledFunctions {
+  public:
+    struct Function {
+        std::unique_ptr<Needed> needed;  // what its outputs need
+        std::string key;
+        bool is_called = false;
+    };
+
+    CalledFunctions(const model::Document& document, Needed::Of of);
+
+    /// Notes the operators that a body needs, and the functions that these call.
+    void note(const Needed& body);
+
+    [[nodiscard]] const std::vector<Function>& all() const noexcept { return functions_; }
+    /// Whether the model needs an import of a domain: something that was noted has an operator of
+    /// it, or it is that of a called function, or the default one.
+    [[nodiscard]] bool needs_import(std::string_view domain) const;
+
+  private:
+    void call(const Needed& body, model::NameTable& domains);
+
+    std::vector<Function> functions_;
+    model::NameTable by_key_{model::NameTable::Text::copied};
+    std::vector<std::vector<std::size_t>> of_key_;  // several may have one
+    std::vector<std::size_t> to_visit_;
+    model::NameTable domains_;
+};
+
+}  // namespace onnxmap::surgery

@@ -1,0 +1,339 @@
+#include "surgery/merge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "model/captured_values.hpp"
+#include "model/copied_external_values.hpp"
+#include "model/equality.hpp"
+#include "model/graph.hpp"
+#include "model/value_type.hpp"
+#include "onnx/operators.hpp"
+#include "surgery/assembly.hpp"
+#include "surgery/called_functions.hpp"
+#include "surgery/graph_parts.hpp"
+
+namespace onnxmap::surgery {
+
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+constexpr const wire::FieldRow& kInputs = field<"GraphProto.input">;
+constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
+constexpr const wire::FieldRow& kValueName = field<"ValueInfoProto.name">;
+constexpr const wire::FieldRow& kFunctions = field<"ModelProto.functions">;
+constexpr const wire::FieldRow& kImports = field<"ModelProto.opset_import">;
+constexpr const wire::FieldRow& kMetadata = field<"ModelProto.metadata_props">;
+constexpr const wire::FieldRow& kDevices = field<"ModelProto.configuration">;
+
+[[noreturn]] void contradict(const std::string& reason) { throw std::invalid_argument(reason); }
+
+// A model, and the names in its main graph.
+struct Part {
+    explicit Part(const model::Document& of)
+        : document(of), root(of.root()), main(model::main_graph_message(of)) {
+        for_each(main, kInputs, [&](const Message& value) {
+            inputs.emplace(value.text(kValueName), value);
+        });
+        for_each(main, kOutputs, [&](const Message& value) {
+            outputs.emplace(value.text(kValueName), value);
+        });
+        model::for_each_made(main, [&](std::string_view name, const Message&) {
+            if (!name.empty()) made.insert(name);
+        });
+        model::CapturedUses uses([](auto&&...) {},
+                                 [&](std::string_view name) { made_inside.insert(name); });
+        uses.find_in(main, of.limits().depth + 1);
+        for_each(main, field<"GraphProto.node">, [&](const Message& node) {
+            const std::string_view name = node.text(field<"NodeProto.name">);
+            if (!name.empty()) nodes.insert(name);
+        });
+    }
+
+    template <class Visit>
+    static void for_each(const Message& message, const wire::FieldRow& row, Visit&& visit) {
+        message.for_each_value(
+            row, [&](const wire::Field& each) { visit(message.inner(row, each)); });
+    }
+
+    const model::Document& document;
+    Message root;
+    Message main;
+    std::unordered_map<std::string_view, Message> inputs;
+    std::unordered_map<std::string_view, Message> outputs;
+    std::unordered_set<std::string_view> made;
+    std::unordered_set<std::string_view> made_inside;  // of subgraphs
+    std::unordered_set<std::string_view> nodes;
+};
+
+// The names of the second model in the new one.
+class Renamed {
+  public:
+    explicit Renamed(const MergeOptions& options) : prefix_(options.prefix) {
+        for (const auto& [output, input] : options.connect) connected_.emplace(input, output);
+    }
+
+    [[nodiscard]] bool is_connected(std::string_view input) const {
+        return connected_.contains(input);
+    }
+
+    [[nodiscard]] std::string value(std::string_view name) const {
+        const auto known = connected_.find(name);
+        if (known != connected_.end()) return std::string(known->second);
+        return name.empty() ? std::string() : node(name);
+    }
+    [[nodiscard]] std::string node(std::string_view name) const {
+        return prefix_ + std::string(name);
+    }
+
+    // See model::Rewrite.
+    [[nodiscard]] std::optional<std::string> operator()(const wire::FieldRow& holder,
+                                                        const wire::FieldRow& row,
+                                                        std::string_view text) const {
+        const bool is_value =
+            &row == &field<"NodeProto.input"> || &row == &field<"NodeProto.output"> ||
+            &row == &kValueName || &row == &field<"TensorAnnotation.tensor_name"> ||
+            &row == &field<"ShardingSpecProto.tensor_name"> ||
+            (&row == &field<"TensorProto.name"> &&
+             (&holder == &field<"GraphProto.initializer"> ||
+              &holder == &field<"SparseTensorProto.values">)) ||
+            (&row == &field<"StringStringEntryProto.value"> &&
+             &holder == &field<"TensorAnnotation.quant_parameter_tensor_names">);
+        if (is_value) return value(text);
+        if (&row == &field<"NodeProto.name"> && !text.empty()) return node(text);
+        return std::nullopt;
+    }
+
+  private:
+    const std::string& prefix_;
+    std::unordered_map<std::string_view, std::string_view> connected_;
+};
+
+class Merging {
+  public:
+    Merging(const model::Document& a, const model::Document& b, const MergeOptions& options)
+        : a_(a), b_(b), options_(options), renamed_(options) {}
+
+    void run(const model::Document& made) {
+        check_connections();
+        check_names();
+        check_imports();
+        check_functions();
+        check_entries();
+        if (b_.root.has(field<"ModelProto.training_info">)) {
+            contradict("the second model has training information, which names values that get "
+                       "other names: clear training_info before");
+        }
+        add_root(made);
+        add_graph(made);
+    }
+
+  private:
+    void check_connections() const {
+        std::unordered_set<std::string_view> inputs;
+        for (const auto& [output, input] : options_.connect) {
+            const auto from = a_.outputs.find(output);
+            const auto to = b_.inputs.find(input);
+            if (from == a_.outputs.end())
+                throw UnknownNames("the first model has no output " + in_quotes(output));
+            if (to == b_.inputs.end())
+                throw UnknownNames("the second model has no input " + in_quotes(input));
+            if (!inputs.insert(input).second) contradict(in_quotes(input) + " is connected twice");
+            const auto made = model::type_of_value(a_.document, from->second);
+            const auto taken = model::type_of_value(b_.document, to->second);
+            if (made && taken &&
+                (made->kind != taken->kind || made->elem_type != taken->elem_type)) {
+                contradict(in_quotes(output) + " has another type than " + in_quotes(input));
+            }
+            if (b_.made_inside.contains(input))
+                contradict("a subgraph has a value " + in_quotes(input) + " of its own");
+        }
+    }
+
+    void check_names() const {
+        const auto taken = [&](const std::string& name, const char* what) {
+            contradict("both models have a " + std::string(what) + " " + in_quotes(name) +
+                       ": give a prefix for the names of the second");
+        };
+        for (const std::string_view each : b_.made) {
+            const std::string name = renamed_.value(each);
+            if (renamed_.is_connected(each)) continue;
+            if (a_.made.contains(name) || a_.made_inside.contains(name)) taken(name, "value");
+        }
+        for (const std::string_view each : b_.made_inside) {
+            const std::string name = renamed_.value(each);
+            if (a_.made.contains(name)) taken(name, "value");
+        }
+        for (const std::string_view each : b_.nodes) {
+            const std::string name = renamed_.node(each);
+            if (a_.nodes.contains(name)) taken(name, "node");
+        }
+    }
+
+    using Versions = std::map<std::string_view, std::int64_t>;
+    static Versions versions(const Part& part) {
+        Versions found;
+        Part::for_each(part.root, kImports, [&](const Message& import) {
+            std::int64_t& version =
+                found[onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">))];
+            version = std::max(version, import.int64(field<"OperatorSetIdProto.version">));
+        });
+        return found;
+    }
+
+    void check_imports() {
+        imported_ = versions(a_);
+        for (const auto& [domain, version] : versions(b_)) {
+            const auto known = imported_.find(domain);
+            if (known == imported_.end() || known->second == version) continue;
+            const std::string newer = std::to_string(std::max(known->second, version));
+            contradict("the models import versions " + std::to_string(known->second) + " and " +
+                       std::to_string(version) + " of the domain " + in_quotes(domain) +
+                       (domain.empty() ? ": call convert_version(" + newer + ") on the older before"
+                                       : ": their nodes must be written for one version"));
+        }
+    }
+
+    void check_functions() {
+        std::unordered_map<std::string, Message> known;
+        Part::for_each(a_.root, kFunctions,
+                       [&](const Message& each) { known.emplace(function_key(each), each); });
+        Part::for_each(b_.root, kFunctions, [&](const Message& each) {
+            const auto other = known.find(function_key(each));
+            is_new_function_.push_back(other == known.end());
+            if (other == known.end() ||
+                model::equal(a_.document, other->second, b_.document, each))
+                return;
+            contradict("the models have different functions " + in_quotes(other->first) +
+                       ": rename one, with the nodes that call it");
+        });
+    }
+
+    // Lists whose entries have keys: an entry of both models must be the same.
+    void check_entries() {
+        const std::array lists{
+            std::tuple(&kMetadata, &field<"StringStringEntryProto.key">, "metadata_props"),
+            std::tuple(&kDevices, &field<"DeviceConfigurationProto.name">,
+                       "device_configurations")};
+        for (const auto& [list, key, what] : lists) {
+            std::unordered_map<std::string_view, Message> known;
+            Part::for_each(a_.root, *list,
+                           [&](const Message& each) { known.emplace(each.text(*key), each); });
+            Part::for_each(b_.root, *list, [&](const Message& each) {
+                const auto other = known.find(each.text(*key));
+                is_new_entry_[list].push_back(other == known.end());
+                if (other != known.end() &&
+                    !model::equal(a_.document, other->second, b_.document, each)) {
+                    contradict("the models differ in " + std::string(what) + "[" +
+                               in_quotes(other->first) + "]: remove or change one of them");
+                }
+            });
+        }
+    }
+
+    void add_root(const model::Document& made) {
+        Assembly fields(made, a_.root.table());
+        fields.add({a_.document, a_.root}, [](const wire::FieldRow& row, auto, const auto&) {
+            return &row != &field<"ModelProto.graph">;
+        });
+        fields.add({b_.document, b_.root},
+                   [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& each) {
+                       if (&row == &kFunctions) return bool{is_new_function_[i]};
+                       if (&row == &kImports) {
+                           const auto domain = onnx::plain_domain(
+                               b_.root.inner(row, each).text(field<"OperatorSetIdProto.domain">));
+                           return imported_.emplace(domain, 0).second;
+                       }
+                       const auto entries = is_new_entry_.find(&row);
+                       return entries != is_new_entry_.end() && bool{entries->second[i]};
+                   });
+        const Message root = std::move(fields).finish(made.root());
+        const wire::FieldRow& ir_version = field<"ModelProto.ir_version">;
+        const std::int64_t newer = b_.root.int64(ir_version);
+        if (newer > root.int64(ir_version)) set_number(made, root, ir_version, newer);
+    }
+
+    void add_graph(const model::Document& made) {
+        std::unordered_set<std::string_view> connected;
+        for (const auto& [output, input] : options_.connect) connected.insert(output);
+        const auto value_of = [](const Message& graph, const wire::FieldRow& row,
+                                 const wire::Field& each) {
+            return graph.inner(row, each).text(kValueName);
+        };
+        const Message graph = model::make_present(made, made.root(), field<"ModelProto.graph">);
+        Assembly fields(made, graph.table());
+        fields.add({a_.document, a_.main},
+                   [&](const wire::FieldRow& row, auto, const wire::Field& each) {
+                       return &row != &kOutputs || !connected.contains(value_of(a_.main, row, each));
+                   });
+        const model::Rewrite rewrite = std::cref(renamed_);
+        fields.add({b_.document, b_.main},
+                   [&](const wire::FieldRow& row, auto, const wire::Field& each) {
+                       if (&row == &kInputs) {
+                           return !renamed_.is_connected(value_of(b_.main, row, each));
+                       }
+                       if (&row == &field<"GraphProto.initializer">) {  // a default that is not used
+                           return !renamed_.is_connected(
+                               b_.main.inner(row, each).text(field<"TensorProto.name">));
+                       }
+                       return &row != &field<"GraphProto.name"> &&
+                              &row != &field<"GraphProto.doc_string">;
+                   },
+                   &rewrite);
+        const Message merged = std::move(fields).finish(graph);
+        const wire::FieldRow& name = field<"GraphProto.name">;
+        const std::string both =
+            std::string(a_.main.text(name)) + "_" + std::string(b_.main.text(name));
+        model::set_value(made, merged, name, model::text_value(name, both));
+        describe_connected(made, merged, connected);
+    }
+
+    // What was an output is a value between nodes now, unless the second model returns it.
+    void describe_connected(const model::Document& made, const Message& merged,
+                            const std::unordered_set<std::string_view>& connected) const {
+        std::unordered_set<std::string> still;
+        for (const auto& [name, value] : b_.outputs) still.insert(renamed_.value(name));
+        for (const std::string_view name : connected) {
+            if (still.contains(std::string(name)) || a_.inputs.contains(name)) continue;
+            model::insert(made, merged.current(), field<"GraphProto.value_info">, UINT64_MAX,
+                          model::Original{a_.document, a_.outputs.at(name)});
+        }
+    }
+
+    Part a_;
+    Part b_;
+    const MergeOptions& options_;
+    Renamed renamed_;
+    Versions imported_;
+    std::vector<bool> is_new_function_;
+    std::map<const wire::FieldRow*, std::vector<bool>> is_new_entry_;
+};
+
+}  // namespace
+
+std::shared_ptr<const model::Document> merge(const model::Document& a, const model::Document& b,
+                                             const MergeOptions& options) {
+    auto made = empty_model(a);
+    // External data of another folder: the copies refer to the values instead.
+    const model::CopiedExternalValues values(*made, {b, b.root()});
+    const auto brought = empty_model(a);
+    if (!values.empty()) {
+        model::merge_from(*brought, brought->root(), {b, b.root()});
+        values.store_in(*brought, brought->root());
+    }
+    Merging(a, values.empty() ? b : *brought, options).run(*made);
+    return made;
+}
+
+}  // namespace onnxmap::surgery
