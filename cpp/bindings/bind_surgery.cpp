@@ -1,6 +1,8 @@
 // The commonest edits by name: of the values of graphs and functions, and of whole models.
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -13,6 +15,7 @@
 #include "surgery/extract.hpp"
 #include "surgery/merge.hpp"
 #include "surgery/prune.hpp"
+#include "surgery/set_dims.hpp"
 #include "surgery/value_edits.hpp"
 
 namespace onnxmap::bindings {
@@ -110,6 +113,37 @@ DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::l
     });
 }
 
+// A number, a name, or None.
+surgery::NewDim new_dim(const py::handle& given) {
+    if (given.is_none()) return {};
+    if (py::isinstance<py::str>(given)) {
+        return {std::nullopt, to_text(py::reinterpret_borrow<py::str>(given))};
+    }
+    const py::ssize_t number = to_index(given, PyExc_ValueError);
+    if (number < 0) throw py::value_error("a dimension is not negative");
+    return {std::int64_t{number}, {}};
+}
+
+py::tuple set_dims(const DocumentPtr& self, const py::list& dims, const py::list& inputs) {
+    surgery::NewDims given;
+    for (const py::handle each : dims) {
+        const auto pair = py::reinterpret_borrow<py::tuple>(each);
+        given.params.emplace_back(value_name(pair[0]), new_dim(pair[1]));
+    }
+    for (const py::handle each : inputs) {
+        const auto pair = py::reinterpret_borrow<py::tuple>(each);
+        std::vector<surgery::NewDim> shape;
+        for (const py::handle dim : py::list(pair[1])) shape.push_back(new_dim(dim));
+        given.inputs.emplace_back(value_name(pair[0]), std::move(shape));
+    }
+    surgery::DimReport report;
+    static_cast<void>(made_of(self, [&]() -> DocumentPtr {
+        report = surgery::set_dims(*self, given);
+        return self;
+    }));
+    return py::make_tuple(list_of_names(report.value_infos), list_of_names(report.constants));
+}
+
 template <class Body>
 void bind_value_edits(GuardedClass<Body>& cls) {
     cls.def("replace_uses", unguarded(replace_uses<Body>), py::arg("old"), py::arg("new"),
@@ -182,6 +216,8 @@ void bind_surgery(py::module_& module) {
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
                "See `onnxmap.merge`.");
+    module.def("set_dims", set_dims, py::arg("document"), py::arg("dims"), py::arg("inputs"),
+               "See `Model.set_dims`.");
     module.def("dedupe", guarded(dedupe), py::arg("document"), "See `Model.dedupe`.");
 }
 

@@ -28,8 +28,8 @@ void Assembly::add(const model::Original& from, const Keep& keep, const model::R
         if (!keep(*row, positions[table_.position_of(*row)]++, field)) return;
         if (row->is_message()) {
             const model::Original inner{from.document, from.message.inner(*row, field)};
-            fields_.add(onnx::EncodedField{model::copy_message(to_, *row, inner, rewrite).field,
-                                           row});
+            fields_.add(
+                onnx::EncodedField{model::copy_message(to_, *row, inner, rewrite).field, row});
         } else {
             fields_.add(model::copy_field(to_, *row, field, from.document));
         }

@@ -33,8 +33,7 @@ CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of)
     const wire::FieldRow& list = field<"ModelProto.functions">;
     document.index(root)->for_each(list, [&](const wire::Field& element) {
         const Message function = root.inner(list, element);
-        auto needed =
-            std::make_unique<Needed>(document, function, document.limits().depth + 1, of);
+        auto needed = std::make_unique<Needed>(document, function, document.limits().depth + 1, of);
         needed->need_outputs();
         if (of == Needed::Of::all_nodes) needed->need_all();
         needed->find();
@@ -50,24 +49,23 @@ void CalledFunctions::note(const Needed& body) {
     while (!to_visit_.empty()) {
         const Needed& function = *functions_[to_visit_.back()].needed;
         to_visit_.pop_back();
-        domains_.add(
-            onnx::plain_domain(function.message().text(field<"FunctionProto.domain">)));
+        domains_.add(onnx::plain_domain(function.message().text(field<"FunctionProto.domain">)));
         model::NameTable ignored;  // functions have imports of their own
         call(function, ignored);
     }
 }
 
 void CalledFunctions::call(const Needed& body, model::NameTable& domains) {
-    body.for_each_operator([&](std::string_view domain, std::string_view op_type,
-                               std::string_view overload) {
-        domains.add(domain);
-        if (functions_.empty()) return;
-        const auto known = by_key_.find(key_of(domain, op_type, overload));
-        if (!known) return;
-        for (const std::size_t i : of_key_[*known]) {
-            if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
-        }
-    });
+    body.for_each_operator(
+        [&](std::string_view domain, std::string_view op_type, std::string_view overload) {
+            domains.add(domain);
+            if (functions_.empty()) return;
+            const auto known = by_key_.find(key_of(domain, op_type, overload));
+            if (!known) return;
+            for (const std::size_t i : of_key_[*known]) {
+                if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
+            }
+        });
 }
 
 bool CalledFunctions::needs_import(std::string_view domain) const {

@@ -80,10 +80,10 @@ class Extraction {
         }
         if (!unknown.empty()) throw UnknownNames("the graph has no value " + listed(unknown));
         if (!untyped.empty()) {
-            throw std::invalid_argument("inputs and outputs need a type and a rank, which nothing "
-                                        "tells of " +
-                                        listed(untyped) +
-                                        ": call infer_shapes() before, or add value_infos");
+            throw std::invalid_argument(
+                "inputs and outputs need a type and a rank, which nothing "
+                "tells of " +
+                listed(untyped) + ": call infer_shapes() before, or add value_infos");
         }
     }
 

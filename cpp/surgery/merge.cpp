@@ -43,12 +43,10 @@ constexpr const wire::FieldRow& kDevices = field<"ModelProto.configuration">;
 struct Part {
     explicit Part(const model::Document& of)
         : document(of), root(of.root()), main(model::main_graph_message(of)) {
-        for_each(main, kInputs, [&](const Message& value) {
-            inputs.emplace(value.text(kValueName), value);
-        });
-        for_each(main, kOutputs, [&](const Message& value) {
-            outputs.emplace(value.text(kValueName), value);
-        });
+        for_each(main, kInputs,
+                 [&](const Message& value) { inputs.emplace(value.text(kValueName), value); });
+        for_each(main, kOutputs,
+                 [&](const Message& value) { outputs.emplace(value.text(kValueName), value); });
         model::for_each_made(main, [&](std::string_view name, const Message&) {
             if (!name.empty()) made.insert(name);
         });
@@ -63,8 +61,8 @@ struct Part {
 
     template <class Visit>
     static void for_each(const Message& message, const wire::FieldRow& row, Visit&& visit) {
-        message.for_each_value(
-            row, [&](const wire::Field& each) { visit(message.inner(row, each)); });
+        message.for_each_value(row,
+                               [&](const wire::Field& each) { visit(message.inner(row, each)); });
     }
 
     const model::Document& document;
@@ -101,15 +99,15 @@ class Renamed {
     [[nodiscard]] std::optional<std::string> operator()(const wire::FieldRow& holder,
                                                         const wire::FieldRow& row,
                                                         std::string_view text) const {
-        const bool is_value =
-            &row == &field<"NodeProto.input"> || &row == &field<"NodeProto.output"> ||
-            &row == &kValueName || &row == &field<"TensorAnnotation.tensor_name"> ||
-            &row == &field<"ShardingSpecProto.tensor_name"> ||
-            (&row == &field<"TensorProto.name"> &&
-             (&holder == &field<"GraphProto.initializer"> ||
-              &holder == &field<"SparseTensorProto.values">)) ||
-            (&row == &field<"StringStringEntryProto.value"> &&
-             &holder == &field<"TensorAnnotation.quant_parameter_tensor_names">);
+        const bool is_value = &row == &field<"NodeProto.input"> ||
+                              &row == &field<"NodeProto.output"> || &row == &kValueName ||
+                              &row == &field<"TensorAnnotation.tensor_name"> ||
+                              &row == &field<"ShardingSpecProto.tensor_name"> ||
+                              (&row == &field<"TensorProto.name"> &&
+                               (&holder == &field<"GraphProto.initializer"> ||
+                                &holder == &field<"SparseTensorProto.values">)) ||
+                              (&row == &field<"StringStringEntryProto.value"> &&
+                               &holder == &field<"TensorAnnotation.quant_parameter_tensor_names">);
         if (is_value) return value(text);
         if (&row == &field<"NodeProto.name"> && !text.empty()) return node(text);
         return std::nullopt;
@@ -132,8 +130,9 @@ class Merging {
         check_functions();
         check_entries();
         if (b_.root.has(field<"ModelProto.training_info">)) {
-            contradict("the second model has training information, which names values that get "
-                       "other names: clear training_info before");
+            contradict(
+                "the second model has training information, which names values that get "
+                "other names: clear training_info before");
         }
         add_root(made);
         add_graph(made);
@@ -212,8 +211,7 @@ class Merging {
         Part::for_each(b_.root, kFunctions, [&](const Message& each) {
             const auto other = known.find(function_key(each));
             is_new_function_.push_back(other == known.end());
-            if (other == known.end() ||
-                model::equal(a_.document, other->second, b_.document, each))
+            if (other == known.end() || model::equal(a_.document, other->second, b_.document, each))
                 return;
             contradict("the models have different functions " + in_quotes(other->first) +
                        ": rename one, with the nodes that call it");
@@ -273,24 +271,24 @@ class Merging {
         };
         const Message graph = model::make_present(made, made.root(), field<"ModelProto.graph">);
         Assembly fields(made, graph.table());
-        fields.add({a_.document, a_.main},
-                   [&](const wire::FieldRow& row, auto, const wire::Field& each) {
-                       return &row != &kOutputs || !connected.contains(value_of(a_.main, row, each));
-                   });
+        fields.add(
+            {a_.document, a_.main}, [&](const wire::FieldRow& row, auto, const wire::Field& each) {
+                return &row != &kOutputs || !connected.contains(value_of(a_.main, row, each));
+            });
         const model::Rewrite rewrite = std::cref(renamed_);
-        fields.add({b_.document, b_.main},
-                   [&](const wire::FieldRow& row, auto, const wire::Field& each) {
-                       if (&row == &kInputs) {
-                           return !renamed_.is_connected(value_of(b_.main, row, each));
-                       }
-                       if (&row == &field<"GraphProto.initializer">) {  // a default that is not used
-                           return !renamed_.is_connected(
-                               b_.main.inner(row, each).text(field<"TensorProto.name">));
-                       }
-                       return &row != &field<"GraphProto.name"> &&
-                              &row != &field<"GraphProto.doc_string">;
-                   },
-                   &rewrite);
+        fields.add(
+            {b_.document, b_.main},
+            [&](const wire::FieldRow& row, auto, const wire::Field& each) {
+                if (&row == &kInputs) {
+                    return !renamed_.is_connected(value_of(b_.main, row, each));
+                }
+                if (&row == &field<"GraphProto.initializer">) {  // a default that is not used
+                    return !renamed_.is_connected(
+                        b_.main.inner(row, each).text(field<"TensorProto.name">));
+                }
+                return &row != &field<"GraphProto.name"> && &row != &field<"GraphProto.doc_string">;
+            },
+            &rewrite);
         const Message merged = std::move(fields).finish(graph);
         const wire::FieldRow& name = field<"GraphProto.name">;
         const std::string both =

@@ -1,7 +1,6 @@
-#include <array>
-
 #include "model/edit_message.hpp"
 #include "surgery/clean.hpp"
+#include "surgery/holders.hpp"
 
 namespace onnxmap::surgery {
 
@@ -11,22 +10,6 @@ namespace {
 
 bool is_words(const wire::FieldRow& row) {
     return row.name == "doc_string" || row.name == "metadata_props" || row.name == "value_info";
-}
-
-// For each message type, whether it, or a message in it, has one of the fields: a fixed point of
-// the schema.
-std::array<bool, onnx::detail::kMessageCount> holders() {
-    std::array<bool, onnx::detail::kMessageCount> holds{};
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t i = 0; i < holds.size(); ++i) {
-            for (const wire::FieldRow& row : onnx::detail::kTables[i].fields) {
-                const bool has = is_words(row) || (row.is_message() && holds[row.type_index]);
-                if (has && !holds[i]) holds[i] = changed = true;
-            }
-        }
-    }
-    return holds;
 }
 
 class Stripping {
@@ -63,7 +46,7 @@ class Stripping {
 
     const model::Document& document_;
     const Words& words_;
-    std::array<bool, onnx::detail::kMessageCount> holds_ = holders();
+    Holders holds_ = find_holders(is_words);
 };
 
 }  // namespace

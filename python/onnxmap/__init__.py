@@ -83,7 +83,7 @@ _NAMES_LATER = {
     ),
     "onnxmap._files.text_forms": "from_json from_text",
     "onnxmap._read.pickled_tensors": "relocate",
-    "onnxmap.types": "PruneReport Use",
+    "onnxmap.types": "DimReport PruneReport Use",
 }
 _PUBLIC_MODULES = ("onnxmap._core", "onnxmap.errors", "onnxmap.types")
 _LATER = {name: module for module, names in _NAMES_LATER.items() for name in names.split()}

@@ -119,6 +119,7 @@ from onnxmap.errors import UnknownNameError as UnknownNameError
 from onnxmap.errors import UnsafePathError as UnsafePathError
 from onnxmap.interop.from_libraries import from_ir as from_ir
 from onnxmap.interop.from_libraries import from_proto as from_proto
+from onnxmap.types import DimReport as DimReport
 from onnxmap.types import PruneReport as PruneReport
 from onnxmap.types import Use as Use
 from onnxmap import types as types
@@ -137,6 +138,7 @@ __all__ = [
     "DataType",
     "DeviceConfiguration",
     "DiffList",
+    "DimReport",
     "EditError",
     "ExternalDataError",
     "FileChangedError",

@@ -71,10 +71,12 @@ __all__: list[str] = [
     "data_name_after",
     "data_type_bits",
     "data_type_facts",
+    "dedupe",
     "document_of",
     "enum_values",
     "external_file",
     "external_paths",
+    "extract",
     "file_locations",
     "file_paths",
     "find_neighbours",
@@ -87,6 +89,7 @@ __all__: list[str] = [
     "is_stopped",
     "kernel_paths",
     "kernels_in_use",
+    "lift_constants",
     "load_buffer",
     "load_file",
     "load_ranges",
@@ -96,6 +99,7 @@ __all__: list[str] = [
     "loaded_raw_data",
     "map_keys",
     "match_lists",
+    "merge",
     "message_type_of",
     "new",
     "new_attribute",
@@ -107,6 +111,7 @@ __all__: list[str] = [
     "plan_bulk",
     "plan_stats",
     "property_value",
+    "prune",
     "read_only",
     "remove_file",
     "rename_file",
@@ -116,10 +121,13 @@ __all__: list[str] = [
     "save_plan",
     "schema",
     "sequence_values",
+    "set_dims",
     "set_property",
+    "sort",
     "start_stream",
     "state_variables",
     "stored_bytes",
+    "strip",
     "take_locations",
     "tensor_of",
     "tensor_path",
@@ -264,12 +272,17 @@ class MessageList(MutableSequence[_Message]):
         """
         ...
 
-    def remove(self, message: _Message | ProtoView) -> None:
+    def remove(self, message: _Message | ProtoView, *, rewire: bool = False) -> None:
         """
         Remove the first message that is equal to `message`.
 
+        Args:
+            message: one of the list.
+            rewire: of a list of nodes: let the node's first input take the place of its output, as
+                `Graph.bypass` does.
+
         Raises:
-            ValueError: there is none.
+            ValueError: there is none; or what `bypass` raises.
         """
         ...
 
@@ -1025,6 +1038,21 @@ class Function:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
+    def bypass(self, node: Node) -> None:
+        """
+        Remove a node: its first input takes the place of its output.
+
+        If the output is one of the graph or function, it keeps its name, and the node that makes the input
+        makes it. Types of later values are not checked: `check()` compares them.
+
+        Raises:
+            ValueError: another output of the node is used; it has no first input; its output would have
+                to be an input, an initializer, a value of a graph around this one, or another output; or it
+                is no node of this graph or function.
+            ParseError: `model.duplicate_name`: several nodes make one of the values.
+            EditError: the graph or function was removed from its model.
+        """
+
     def consumers(self, value: Any) -> builtins.list[Node]:
         """
         Return the nodes that have `value` among their inputs, in order, each once.
@@ -1044,6 +1072,27 @@ class Function:
 
         Raises:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
+        """
+
+    def replace_uses(self, old: Any, new: Any, outputs: bool = False) -> None:
+        """
+        Let all that uses the value `old` use the value `new` instead.
+
+        That is nodes, those of subgraphs and of training included, and their sharding specs. The node that
+        makes `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from
+        `old`, then call this. `old` itself stays, with what describes it.
+
+        Args:
+            old: the name of a value that is seen here.
+            new: the same.
+            outputs: let outputs be the other value as well, with its name and its type.
+
+        Raises:
+            KeyError: there is no value of a name.
+            ValueError: a node that uses `old` comes before the one that makes `new`; a subgraph that uses
+                `old` has its own value `new`; or both are outputs.
+            ParseError: `model.duplicate_name`: several nodes make `new`.
+            EditError: the graph or function was removed from its model.
         """
 
     def topological_order(self) -> builtins.list[Node]:
@@ -1627,6 +1676,34 @@ class Graph:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
+    def add_output(self, value: Any) -> None:
+        """
+        Make a value of the graph one of its outputs, the last one.
+
+        Its type is that of its ValueInfo, or of its initializer.
+
+        Raises:
+            KeyError: there is no value of this name.
+            ValueError: it is an output already; it is a value of a graph around this one; or the graph is
+                the model's own, and nothing says which type and rank the value has.
+            EditError: the graph was removed from its model.
+        """
+
+    def bypass(self, node: Node) -> None:
+        """
+        Remove a node: its first input takes the place of its output.
+
+        If the output is one of the graph or function, it keeps its name, and the node that makes the input
+        makes it. Types of later values are not checked: `check()` compares them.
+
+        Raises:
+            ValueError: another output of the node is used; it has no first input; its output would have
+                to be an input, an initializer, a value of a graph around this one, or another output; or it
+                is no node of this graph or function.
+            ParseError: `model.duplicate_name`: several nodes make one of the values.
+            EditError: the graph or function was removed from its model.
+        """
+
     def consumers(self, value: Any) -> builtins.list[Node]:
         """
         Return the nodes that have `value` among their inputs, in order, each once.
@@ -1689,6 +1766,27 @@ class Graph:
             ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
             ParseError: `model.duplicate_name`: several nodes make the value.
             EditError: the graph was removed from its model.
+        """
+
+    def replace_uses(self, old: Any, new: Any, outputs: bool = False) -> None:
+        """
+        Let all that uses the value `old` use the value `new` instead.
+
+        That is nodes, those of subgraphs and of training included, and their sharding specs. The node that
+        makes `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from
+        `old`, then call this. `old` itself stays, with what describes it.
+
+        Args:
+            old: the name of a value that is seen here.
+            new: the same.
+            outputs: let outputs be the other value as well, with its name and its type.
+
+        Raises:
+            KeyError: there is no value of a name.
+            ValueError: a node that uses `old` comes before the one that makes `new`; a subgraph that uses
+                `old` has its own value `new`; or both are outputs.
+            ParseError: `model.duplicate_name`: several nodes make `new`.
+            EditError: the graph or function was removed from its model.
         """
 
     def topological_order(self) -> builtins.list[Node]:
@@ -2692,6 +2790,11 @@ def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     Return name, number, bits, typed field and NumPy name of each element type.
     """
 
+def dedupe(document: Document) -> dict[str, str]:
+    """
+    See `Model.dedupe`.
+    """
+
 def document_of(view: ProtoView) -> Document | None:
     """
     Return the document that a view is the whole of, or None.
@@ -2708,6 +2811,11 @@ def external_file(tensor: Tensor) -> ExternalFile | None:
     """
 
 def external_paths(model: bytes, locations_in_text: Any) -> builtins.list[str]: ...
+def extract(document: Document, inputs: Any, outputs: Any) -> Document:
+    """
+    See `Model.extract`.
+    """
+
 def file_locations(document: Document) -> builtins.list[bytes]:
     """
     Return the locations of data files and of EPContext nodes, each once.
@@ -2765,6 +2873,13 @@ def kernels_in_use() -> str:
     Return the name of the kernel set in use.
     """
 
+def lift_constants(
+    document: Document, min_bytes: typing.SupportsInt | typing.SupportsIndex
+) -> builtins.list[str]:
+    """
+    See `Model.lift_constants`.
+    """
+
 def load_buffer(
     buffer: Any, message: str, options: Any, external_root: Any, require_model: bool = False
 ) -> Document: ...
@@ -2805,6 +2920,11 @@ def match_lists(old: Any, new: Any) -> builtins.list[tuple[int, int]]:
 
     They are the ends of the lists, and as many as possible between them. There, a key that occurs twice
     in a list has no partner.
+    """
+
+def merge(a: Document, b: Document, connect: Any, prefix: str) -> Document:
+    """
+    See `onnxmap.merge`.
     """
 
 def message_type_of(object: Any) -> str:
@@ -2880,6 +3000,11 @@ def property_value(arg0: ProtoView, arg1: str) -> Any:
     Return the value of a field in the form in which Node, Graph and the other classes give it.
     """
 
+def prune(document: Document) -> tuple[builtins.list[str], ...]:
+    """
+    See `Model.prune`.
+    """
+
 def read_only(cls: str, property: str) -> str: ...
 def remove_file(folder: bytes, location: bytes, sync: bool) -> None:
     """
@@ -2953,9 +3078,21 @@ def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
     Return the messages that a SequenceProto holds.
     """
 
+def set_dims(
+    document: Document, dims: Any, inputs: Any
+) -> tuple[builtins.list[str], builtins.list[str]]:
+    """
+    See `Model.set_dims`.
+    """
+
 def set_property(view: ProtoView, name: str, value: Any) -> None:
     """
     Set a field: a list replaces all values, a mapping all entries, and a message or None the message.
+    """
+
+def sort(document: Document) -> None:
+    """
+    See `Model.sort`.
     """
 
 def start_stream(
@@ -2969,6 +3106,11 @@ def stored_bytes(
 ) -> numpy.ndarray[Any, Any]:
     """
     Return the raw_data of an array's elements as an array of bytes: a view of the array if it has that layout.
+    """
+
+def strip(document: Document, doc_strings: bool, metadata: bool, value_infos: bool) -> None:
+    """
+    See `Model.strip`.
     """
 
 def take_locations(document: Document) -> dict[int, bytes]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from onnxmap._show.progress import ProgressArgument
     from onnxmap._write.options import ExternalData, NewTypes, SaveReport
     from onnxmap.interop.dask import ChunksArgument
-    from onnxmap.types import PruneReport
+    from onnxmap.types import DimReport, PruneReport
 
 Got_co = TypeVar("Got_co", covariant=True)
 Given_contra = TypeVar("Given_contra", contravariant=True)
@@ -496,6 +496,38 @@ class Model:
             ParseError: `model.duplicate_name`: several nodes make one value.
         """
         return self._with(_core.extract(self._open(), list(inputs), list(outputs)))
+
+    def set_dims(
+        self,
+        dims: Mapping[str, int | str] | None = None,
+        inputs: Mapping[str, Sequence[int | str | None]] | None = None,
+    ) -> DimReport:
+        """Give dimensions other names or numbers, in all types that the model stores.
+
+        Args:
+            dims: numbers or new names of dimensions by their names, as `graph.dimension_params` has
+                them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
+                subgraphs and functions included.
+            inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. A dimension in the place of
+                a name replaces that name everywhere. In the place of a number, it makes out of date
+                what is stored of values that depend on the input: their value infos go, and numbers
+                in the shapes of their outputs become unknown; `infer_shapes()` finds them again.
+
+        Returns:
+            The value infos that went, and the places of constants that hold such a number and stay
+            as they are: sizes for Reshape, Expand, Tile, Slice, Resize and ConstantOfShape.
+
+        Raises:
+            KeyError: no dimension has that name, or no input.
+            ValueError: a dimension would be two different ones, or is negative; or an input has
+                another rank, or none that is known.
+        """
+        from onnxmap.types import DimReport
+
+        given = _core.set_dims(
+            self._open(), list((dims or {}).items()), list((inputs or {}).items())
+        )
+        return DimReport(*given)
 
     def prune(self) -> PruneReport:
         """Remove what no output needs, in subgraphs, functions and training, too.

@@ -44,6 +44,19 @@ class Use(NamedTuple):
     position: int
 
 
+class DimReport(NamedTuple):
+    """What `Model.set_dims` removed, and what it left.
+
+    Attributes:
+        value_infos: the names of values whose stored types went.
+        constants: the places where nodes get a number that was changed, as a constant, like
+            "graph.node[3].input[1]".
+    """
+
+    value_infos: list[str]
+    constants: list[str]
+
+
 class PruneReport(NamedTuple):
     """What `Model.prune` removed.
 

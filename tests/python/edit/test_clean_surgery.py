@@ -280,7 +280,7 @@ def test_constants_are_lifted_as_by_onnx_ir() -> None:
         model = loads(original)
         lifted += len(model.lift_constants())
         ours, expected = saved(model), ir.to_proto(theirs)
-        assert [n for n in nodes_of(ours)] == nodes_of(expected)
+        assert nodes_of(ours) == nodes_of(expected)
         for a, b in zip(graphs_of(ours.graph), graphs_of(expected.graph), strict=True):
             assert {t.name: numpy_helper.to_array(t).tobytes() for t in a.initializer} == {
                 t.name: numpy_helper.to_array(t).tobytes() for t in b.initializer

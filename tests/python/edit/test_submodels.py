@@ -126,10 +126,13 @@ def test_what_subgraphs_and_functions_use_comes_along() -> None:
     )  # fmt: skip
     opsets = [helper.make_opsetid(domain, 1) for domain in ("", "f", "g", "other")]
     functions = [
-        helper.make_function("f", "F", ["a"], ["b"], [helper.make_node("G", ["a"], ["b"], domain="g")], opsets),
-        helper.make_function("g", "G", ["a"], ["b"], [helper.make_node("Neg", ["a"], ["b"])], opsets[:1]),
-        helper.make_function("f", "Unused", ["a"], ["b"], [helper.make_node("Neg", ["a"], ["b"])], opsets),
-    ]  # fmt: skip
+        helper.make_function(domain, name, ["a"], ["b"], [node], imports)
+        for domain, name, node, imports in (
+            ("f", "F", helper.make_node("G", ["a"], ["b"], domain="g"), opsets),
+            ("g", "G", helper.make_node("Neg", ["a"], ["b"]), opsets[:1]),
+            ("f", "Unused", helper.make_node("Neg", ["a"], ["b"]), opsets),
+        )
+    ]
     message = helper.make_model(graph, functions=functions, opset_imports=opsets)
     message.metadata_props.add(key="k", value="v")
     model = loads(message)

@@ -111,6 +111,7 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "Model.strip": lambda: onnxmap.load(path + ".good").strip(),
         "Model.lift_constants": lambda: onnxmap.load(path + ".good").lift_constants(),
         "Model.dedupe": lambda: onnxmap.load(path + ".good").dedupe(),
+        "Model.set_dims": lambda: onnxmap.load(path + ".good").set_dims({}),
         "Model.extract": lambda: good.extract(["w0"], ["w0"]),
         "merge": lambda: onnxmap.merge(good, good, prefix="b/"),
         "save_tensor": lambda: onnxmap.save_tensor(tensor, own + ".one", sync=False),

@@ -79,7 +79,7 @@ NOT_TRIED = {
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom DiscardUnknownFields MergeFrom "
                 "MergeFromString ParseFromString SetInParent",
-                "Model": "dedupe extract lift_constants prune rebase revert sort strip",
+                "Model": "dedupe extract lift_constants prune rebase revert set_dims sort strip",
             }.items()
             for name in names.split()
         ],

@@ -47,9 +47,8 @@ def graphs(model: onnxmap.Model) -> Iterator[Any]:
         graph = pending.pop()
         yield graph
         for node in graph.nodes:
-            for attribute in node.attributes.values():
-                if isinstance(attribute.value, Graph):
-                    pending.append(attribute.value)
+            values = [attribute.value for attribute in node.attributes.values()]
+            pending += [value for value in values if isinstance(value, Graph)]
     yield from model.functions
 
 

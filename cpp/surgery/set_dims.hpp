@@ -1,0 +1,40 @@
+// New dimensions of the inputs of a model, and of all values that depend on them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/document.hpp"
+
+namespace onnxmap::surgery {
+
+/// A number, or a name; neither: the dimension is unknown.
+struct NewDim {
+    std::optional<std::int64_t> value;
+    std::string param;
+
+    bool operator==(const NewDim&) const = default;
+};
+
+struct NewDims {
+    std::vector<std::pair<std::string, NewDim>> params;               // by their names
+    std::vector<std::pair<std::string, std::vector<NewDim>>> inputs;  // of the main graph
+};
+
+struct DimReport {
+    std::vector<std::string> value_infos;  // the names of values whose stored types are gone
+    std::vector<std::string> constants;    // places of inputs that hold a number that was changed
+};
+
+/// Replaces names of dimensions in all types of the model, and dimensions of inputs. If an input
+/// gets another dimension in the place of a name, the name is replaced everywhere. If it gets one
+/// in the place of a number, what is stored of values that depend on the input is out of date:
+/// their value infos go, and numbers in the shapes of outputs become unknown. Before the first
+/// edit, throws UnknownNames, std::invalid_argument if a dimension would be two things, or an input
+/// has another rank, and what ValueUses throws.
+DimReport set_dims(const model::Document& document, const NewDims& dims);
+
+}  // namespace onnxmap::surgery

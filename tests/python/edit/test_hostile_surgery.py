@@ -1,0 +1,110 @@
+"""Verbs of surgery on models that no tool writes: errors that say so, no crash, and a way back."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import onnx
+import pytest
+from onnx import helper
+from support.edits.models import EDIT_MODELS, edited_model
+from support.processes.steep_times import GROWTH, too_steep
+from support.readers.public_loops import REFUSALS
+from support.readers.whole_models import disagreement
+from support.run_options import EXHAUSTIVE, SANITIZED
+
+import onnxmap
+
+MUTANTS = 1_000 if EXHAUSTIVE else 40 if SANITIZED else 150
+
+
+def names_in(model: onnxmap.Model) -> list[str]:
+    graph = model.graph
+    names = [name for list_ in (*graph.node_inputs(), *graph.node_outputs()) for name in list_]
+    return [*names, *(value.name for value in graph.outputs), "x", ""]
+
+
+def verbs(model: onnxmap.Model, rng: random.Random) -> list[Any]:
+    names = names_in(model)
+
+    def one() -> str:
+        return rng.choice(names)
+
+    def any_node() -> Any:
+        return rng.choice(list(model.graph.nodes))
+
+    return [
+        model.prune, model.sort, model.dedupe, model.strip, model.lift_constants,
+        lambda: model.strip(True, True, True),
+        lambda: model.graph.replace_uses(one(), one(), outputs=rng.random() < 0.5),
+        lambda: model.graph.bypass(any_node()),
+        lambda: model.graph.add_output(one()),
+        lambda: model.extract([one()], [one()]).proto.SerializeToString(),
+        lambda: model.extract([], [one(), one()]).prune(),
+        lambda: onnxmap.merge(model, model, prefix="p/").check(),
+        lambda: onnxmap.merge(model, model, {one(): one()}).sort(),
+        lambda: [f.bypass(f.nodes[0]) for f in model.functions],
+        lambda: [f.replace_uses(one(), one(), outputs=True) for f in model.functions],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_was_loaded_comes_back(part: int) -> None:
+    names = [*EDIT_MODELS, *(f"mutant {i}" for i in range(MUTANTS))][part::4]
+    refused = done = 0
+    for name in names:
+        rng = random.Random(name)
+        data = edited_model(name)
+        model = onnxmap.loads(data)
+        before = onnxmap.dumps(model)
+        found = verbs(model, rng)
+        several = found[-2:]
+        for verb in rng.sample(found, 6):
+            state = onnxmap.dumps(model)
+            try:
+                verb()
+                done += 1
+            except (*REFUSALS, IndexError, UserWarning):
+                refused += 1
+                if verb not in several:  # of which the first may succeed
+                    assert onnxmap.dumps(model) == state, name
+        assert disagreement(model) == "", name
+        model.revert()
+        assert onnxmap.dumps(model) == before, name
+    assert done > 50
+    assert refused > 50
+
+
+def chain_of(length: int) -> bytes:
+    """Nodes in opposite order; each but the last is dead, has an annotation, and an info."""
+    graph = onnx.GraphProto(name="g")
+    for i in range(length, 0, -1):
+        graph.node.add(op_type="Neg", input=[f"v{i - 1}"], output=[f"v{i}"])
+        note = graph.quantization_annotation.add(tensor_name=f"v{i}")
+        note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=f"w{i}")
+        graph.initializer.add(name=f"w{i}", dims=[1], data_type=1, raw_data=b"\0\0\0\0")
+        graph.value_info.append(helper.make_tensor_value_info(f"v{i}", 1, [1]))
+    for name in ("v0", f"v{length}"):
+        graph.input.append(helper.make_tensor_value_info(name, 1, [1]))
+    del graph.input[1]
+    graph.output.append(helper.make_tensor_value_info("v1", 1, [1]))
+    return helper.make_model(graph).SerializeToString()
+
+
+@pytest.mark.skipif(SANITIZED, reason="times")
+@pytest.mark.parametrize("verb", ["prune", "sort", "dedupe", "strip", "lift", "extract", "merge"])
+def test_time_is_linear(verb: str) -> None:
+    made = {length: chain_of(length) for length in (2_000, 2_000 * GROWTH)}
+
+    def work(length: int) -> None:
+        model = onnxmap.loads(made[length])
+        {
+            "prune": model.prune, "sort": model.sort, "dedupe": model.dedupe,
+            "strip": lambda: model.strip(True, True, True), "lift": model.lift_constants,
+            "extract": lambda: model.extract(["v0"], [f"v{length}"]),
+            "merge": lambda: onnxmap.merge(model, model, {"v1": "v0"}, prefix="b/"),
+        }[verb]()  # fmt: skip
+
+    small, large = made
+    assert too_steep(lambda: work(small), lambda: work(large)) is None
