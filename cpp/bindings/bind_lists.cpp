@@ -283,8 +283,7 @@ void remove_message(const py::object& self, const py::object& message, bool rewi
     const auto& list = checked_value<MessageList>(self);
     const std::uint64_t position = position_in(self, message);
     if (!rewire) return erase(list, {position});
-    if (list.row != &onnx::field<"GraphProto.node"> &&
-        list.row != &onnx::field<"FunctionProto.node">) {
+    if (list.row != &model::nodes_of(list.made)) {
         throw py::type_error("only nodes are rewired");
     }
     below_guard(list, [&] {

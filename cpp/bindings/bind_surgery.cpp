@@ -68,8 +68,10 @@ py::tuple prune(const DocumentPtr& self) {
 }
 
 py::dict dedupe(const DocumentPtr& self) {
+    const std::uint64_t edits = self->edits().count();
     std::vector<surgery::Duplicates> found;
     work_and_tell(0, py::none(), [&](auto&) { found = surgery::find_duplicates(*self); });
+    if (self->edits().count() != edits) onnx::fail_edited_meanwhile();  // by another thread
     py::dict names;
     for (const auto& [gone, kept] : surgery::merge_duplicates(*self, found))
         names[to_str(gone)] = to_str(kept);

@@ -56,14 +56,8 @@ void fail_unknown_value(const Handle& self, const py::object& name) {
     model::ListNames made("value", "give each a name of its own in node.outputs or proto",
                           model::NameTable::Text::viewed);
     below_guard(self, [&] {
-        const onnx::Message body = self.message();
-        const auto add = [&](std::string_view value, const auto&) { made.add(value); };
-        if (&body.table() == &onnx::message<"GraphProto">) return model::for_each_made(body, add);
-        body.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
-            if (row == &onnx::field<"FunctionProto.input">) made.add(each.text());
-            if (row != &onnx::field<"FunctionProto.node">) return;
-            model::Node(body, *row, each).for_each_output([&](auto value) { made.add(value); });
-        });
+        model::for_each_made(self.message(),
+                             [&](std::string_view value, const auto&) { made.add(value); });
     });
     std::ignore = position_of(made, name);
 }

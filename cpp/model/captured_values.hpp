@@ -16,9 +16,9 @@
 
 namespace onnxmap::model {
 
-/// Calls visit(name, maker) for each value that a field of a graph makes: an input, a dense or
-/// sparse initializer, or a node. The maker is the message that the field holds. Names may be empty
-/// and may repeat.
+/// Calls visit(name, maker) for each value that a field of a graph or function makes: an input, a
+/// dense or sparse initializer, or a node. The maker is the message that the field holds; for an
+/// input of a function, the function. Names may be empty and may repeat.
 template <class Visit>
 void for_each_made_by(const onnx::Message& graph, const wire::Field& element,
                       const wire::FieldRow* row, Visit&& visit) {
@@ -33,13 +33,16 @@ void for_each_made_by(const onnx::Message& graph, const wire::Field& element,
         const onnx::Message sparse = graph.inner(*row, element);
         const auto values = sparse.child(field<"SparseTensorProto.values">);
         if (values) visit(values->text(field<"TensorProto.name">), sparse);
-    } else if (row == &field<"GraphProto.node">) {
+    } else if (row == &field<"FunctionProto.input">) {
+        visit(element.text(), graph);
+    } else if (row == &field<"GraphProto.node"> || row == &field<"FunctionProto.node">) {
         const Node node(graph.inner(*row, element));
         node.for_each_output([&](std::string_view name) { visit(name, node.message()); });
     }
 }
 
-/// The same for all fields of a graph: for each value of its own, not those of the graphs in it.
+/// The same for all fields of a graph or function: for each value of its own, not those of the
+/// graphs in it.
 template <class Visit>
 void for_each_made(const onnx::Message& graph, Visit&& visit) {
     graph.for_each_field([&](const wire::Field& element, const wire::FieldRow* row) {

@@ -5,7 +5,6 @@
 
 #include "model/captured_values.hpp"
 #include "model/list_names.hpp"
-#include "model/message_walk.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/graph_parts.hpp"
 
@@ -101,8 +100,7 @@ void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::ui
     const model::Node holder(node);
     std::uint64_t ordinal = 0;
     for (const model::Attribute& attribute : holder.attributes().entries) {
-        const std::string path =
-            "attribute" + model::path_key({}, attribute.name(), ordinal++) + ".";
+        const std::uint64_t place = ordinal++;
         std::uint64_t i = 0;
         attribute.for_each_graph([&](const Message& graph) {
             auto inner = std::make_unique<Needed>(document_, graph, depth_left - 1, subgraphs_of_);
@@ -113,8 +111,8 @@ void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::ui
                 in_flight_.add(name, {position, false}, Note{*this});
             });
             const bool is_list = attribute.value_field() == &field<"AttributeProto.graphs">;
-            subgraphs_.push_back({position,
-                                  path + (is_list ? "graphs[" + std::to_string(i++) + "]" : "g"),
+            subgraphs_.push_back({position, attribute.name(), place,
+                                  is_list ? "graphs[" + std::to_string(i++) + "]" : "g",
                                   std::move(inner)});
         });
     }

@@ -20,7 +20,9 @@ class Needed {
   public:
     struct Subgraph {
         std::uint32_t node;
-        std::string path;  // below the node, like `attribute["body"].g`
+        std::string_view attribute;  // its name
+        std::uint64_t position;      // of the attribute
+        std::string field;           // of the attribute, like "g" or "graphs[1]"
         std::unique_ptr<Needed> needed;
     };
 

@@ -4,9 +4,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
+#include "model/message_walk.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/called_functions.hpp"
@@ -37,9 +39,11 @@ class Pruning {
         graph.find();
         functions_.note(graph);
         for (const auto& [path, each] : algorithms) functions_.note(*each);
+        list_body(graph, "graph");
+        for (const auto& [path, each] : algorithms) list_body(*each, path);
+        list_functions();
         // From here on there are edits.
-        prune_body(graph, "graph");
-        for (const auto& [path, each] : algorithms) prune_body(*each, path);
+        for (const Needed* const body : bodies_) prune_body(*body);
         prune_functions();
         prune_imports(root_, field<"ModelProto.opset_import">,
                       [&](std::string_view domain) { return functions_.needs_import(domain); });
@@ -93,17 +97,42 @@ class Pruning {
         if (!gone.empty()) model::erase(document_, body.message().current(), list, gone);
     }
 
-    void prune_body(const Needed& body, const std::string& path) {
+    // Lists the bodies that stay, and the nodes of them that go. Paths repeat the names around
+    // them: a small file must not make much text of them.
+    void list_body(const Needed& body, const std::string& path) {
         for (const Needed::Subgraph& each : body.subgraphs()) {
             if (!body.is_node_needed(each.node)) continue;
-            prune_body(*each.needed,
-                       path + ".node[" + std::to_string(each.node) + "]." + each.path);
+            const std::string node = path + ".node[" + std::to_string(each.node) + "].attribute";
+            list_body(*each.needed, node + model::path_key(node, each.attribute, each.position) +
+                                        "." + each.field);
         }
-        std::vector<std::uint64_t> gone;
+        bodies_.push_back(&body);
         for (std::uint64_t node = 0; node < body.node_count(); ++node) {
             if (body.is_node_needed(node)) continue;
-            gone.push_back(node);
-            pruned_.nodes.push_back(path + ".node[" + std::to_string(node) + "]");
+            std::string place = path + ".node[" + std::to_string(node) + "]";
+            if (place.size() > text_left_) {
+                throw Error("limit.text_bytes",
+                            "the paths of the nodes are too long together; raise the limit with "
+                            "limits=Limits(text_bytes=...)");
+            }
+            text_left_ -= place.size();
+            pruned_.nodes.push_back(std::move(place));
+        }
+    }
+
+    void list_functions() {
+        for (std::size_t i = 0; i < functions_.all().size(); ++i) {
+            const CalledFunctions::Function& function = functions_.all()[i];
+            if (function.is_called) {
+                list_body(*function.needed, "functions[" + std::to_string(i) + "]");
+            }
+        }
+    }
+
+    void prune_body(const Needed& body) {
+        std::vector<std::uint64_t> gone;
+        for (std::uint64_t node = 0; node < body.node_count(); ++node) {
+            if (!body.is_node_needed(node)) gone.push_back(node);
         }
         if (!gone.empty()) {
             model::erase(document_, body.message().current(), model::nodes_of(body.message()),
@@ -153,7 +182,6 @@ class Pruning {
                 pruned_.functions.push_back(function.key);
                 continue;
             }
-            prune_body(*function.needed, "functions[" + std::to_string(i) + "]");
             model::NameTable domains;
             function.needed->for_each_operator(
                 [&](std::string_view domain, auto&&...) { domains.add(domain); });
@@ -186,6 +214,8 @@ class Pruning {
     const model::Document& document_;
     Message root_;
     CalledFunctions functions_;
+    std::vector<const Needed*> bodies_;
+    std::uint64_t text_left_ = document_.limits().text_bytes;
     Pruned pruned_;
 };
 

@@ -83,8 +83,8 @@ struct TakesSizes {
     std::uint64_t last;
 };
 constexpr TakesSizes kTakeSizes[] = {
-    {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1}, {"Slice", 1, 2}, {"Resize", 3, 3},
-    {"ConstantOfShape", 0, 0},
+    {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1},
+    {"Slice", 1, 2},   {"Resize", 3, 3}, {"ConstantOfShape", 0, 0},
 };
 
 class SettingDims {
@@ -99,9 +99,8 @@ class SettingDims {
 
     DimReport apply() {
         // Numbers of outputs go before new ones come; value infos go after the last edit of them.
-        forget_sizes([&](const Message& graph, auto&& is_stale) {
-            forget_numbers(graph, is_stale);
-        });
+        forget_sizes(
+            [&](const Message& graph, auto&& is_stale) { forget_numbers(graph, is_stale); });
         for (const auto& [dim, to] : named_) set_dim(document_, dim.current(), to);
         for (const auto& [dim, to] : single_) set_dim(document_, dim.current(), to);
         forget_sizes([&](const Message& graph, auto&& is_stale) { forget_infos(graph, is_stale); });
@@ -130,9 +129,8 @@ class SettingDims {
         const auto known = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
         std::vector<Message> dims;
         if (known) {
-            known->for_each_value(kDims, [&](const wire::Field& each) {
-                dims.push_back(known->inner(kDims, each));
-            });
+            known->for_each_value(
+                kDims, [&](const wire::Field& each) { dims.push_back(known->inner(kDims, each)); });
         }
         if (!known || dims.size() != shape.size()) {
             throw std::invalid_argument(
@@ -213,8 +211,8 @@ class SettingDims {
                 const auto tensor = known != tensors.end() ? std::optional(known->second)
                                                            : constant(uses, fields, name);
                 if (!tensor || !holds_size(*tensor)) return;
-                report_.constants.push_back("graph.node[" + std::to_string(position) +
-                                            "].input[" + std::to_string(input) + "]");
+                report_.constants.push_back("graph.node[" + std::to_string(position) + "].input[" +
+                                            std::to_string(input) + "]");
             });
         }
     }
@@ -238,8 +236,7 @@ class SettingDims {
         const auto numbers = if_possible([&] {
             const model::Tensor tensor(document_, message);
             std::vector<std::int64_t> found;
-            const std::uint64_t nbytes =
-                tensor::packed_nbytes(tensor.count(), tensor.type().bits);
+            const std::uint64_t nbytes = tensor::packed_nbytes(tensor.count(), tensor.type().bits);
             if (tensor.type().type != onnx::DataType::INT64 || nbytes > kMostSizes) return found;
             std::vector<std::uint8_t> bytes(nbytes);
             tensor.values(source::kRecently).read_packed(bytes);

@@ -37,7 +37,7 @@ _NAMES = {
     "onnxmap._base.enums": "AttributeType DataLocation DataType OperatorStatus Version",
     "onnxmap._base.limits": "Limits",
     "onnxmap._files.load": "load load_arrays load_proto loads loads_proto wrap",
-    "onnxmap._model": "Model",
+    "onnxmap._model": "Model merge",
     "onnxmap._read.page_cache": "Residency ResidentBytes",
     "onnxmap.errors": (
         "CheckError ChecksumError DataPermissionError EditError ExternalDataError "
@@ -54,7 +54,6 @@ _NAMES_LATER = {
     "onnxmap._files.copies": "CopyReport copy_model",
     "onnxmap._read.checksums": "DataFile verify_files",
     "onnxmap._files.diff": "diff",
-    "onnxmap._files.merge": "merge",
     "onnxmap._files.moves": "MoveReport move_model",
     "onnxmap._read.diff_report": (
         "Change DiffList FunctionDiff ModelDiff NodeDiff TensorDiff ValueDiff"
