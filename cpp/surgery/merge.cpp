@@ -279,13 +279,20 @@ class Merging {
         fields.add(
             {b_.document, b_.main},
             [&](const wire::FieldRow& row, auto, const wire::Field& each) {
-                if (&row == &kInputs) {
+                // The first model describes what is connected; a default is not used.
+                if (&row == &kInputs || &row == &field<"GraphProto.value_info">) {
                     return !renamed_.is_connected(value_of(b_.main, row, each));
                 }
-                if (&row == &field<"GraphProto.initializer">) {  // a default that is not used
+                if (&row == &field<"GraphProto.quantization_annotation">) {
                     return !renamed_.is_connected(
-                        b_.main.inner(row, each).text(field<"TensorProto.name">));
+                        b_.main.inner(row, each).text(field<"TensorAnnotation.tensor_name">));
                 }
+                bool is_default = false;
+                if (&row == &field<"GraphProto.node">) return true;
+                model::for_each_made_by(b_.main, each, &row, [&](std::string_view name, auto&&) {
+                    is_default = is_default || renamed_.is_connected(name);
+                });
+                if (is_default) return false;
                 return &row != &field<"GraphProto.name"> && &row != &field<"GraphProto.doc_string">;
             },
             &rewrite);

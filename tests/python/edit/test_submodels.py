@@ -274,6 +274,20 @@ def test_metadata_and_imports_of_both() -> None:
     assert both.ir_version == 10
 
 
+def test_what_describes_a_connected_input_goes() -> None:
+    a, b = chain("Abs", ("x", "y")), chain("Neg", ("p", "q"))
+    for graph, name in ((a.graph, "y"), (b.graph, "p")):
+        graph.quantization_annotation.add(tensor_name=name)
+    b.graph.initializer.append(numpy_helper.from_array(np.zeros(2, np.float32), "p"))
+    b.graph.value_info.append(helper.make_tensor_value_info("p", 1, [2]))
+    both = onnxmap.merge(loads(a), loads(b), {"y": "p"})
+    ours = saved(both)
+    assert not ours.graph.initializer
+    assert [value.name for value in ours.graph.value_info] == ["y"]
+    assert [note.tensor_name for note in ours.graph.quantization_annotation] == ["y"]
+    assert errors(both) == set()
+
+
 def other_function(message: ModelProto, op_type: str) -> ModelProto:
     node = helper.make_node(op_type, ["p"], ["q"])
     function = helper.make_function(DOMAIN, "F", ["p"], ["q"], [node], message.opset_import)

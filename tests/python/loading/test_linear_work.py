@@ -75,7 +75,7 @@ def test_errors_of_a_large_file(shape: str) -> None:
 OF_NO_MODEL = {
     "Change", "CheckReport", "CopyReport", "DataFile", "DiffList", "Finding", "FunctionDiff",
     "ModelDiff", "ModelStats", "MoveReport", "NodeDiff", "Operator", "OperatorSet",
-    "RebaseReport", "Residency",
+    "DimReport", "PruneReport", "RebaseReport", "Residency",
     "ResidentBytes", "SaveReport", "TensorDiff", "TensorStats", "TestData", "Use", "ValueDiff",
 }  # fmt: skip
 

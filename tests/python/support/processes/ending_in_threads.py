@@ -25,7 +25,10 @@ ABOUT_A_VALUE = ("producer", "consumers", "uses", "value")  # methods of a graph
 SECONDS = 1.0  # at most; the process ends once all threads are in a call
 
 
-EDITS = ("clear", "pop", "popitem", "rename", "replace", "revert", "save", "setdefault", "update")
+EDITS = (
+    "add_output", "bypass", "clear", "pop", "popitem", "rename", "replace", "replace_uses",
+    "revert", "save", "setdefault", "update",
+)  # fmt: skip
 
 
 def touch(value: object) -> None:
