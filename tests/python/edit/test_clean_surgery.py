@@ -14,12 +14,13 @@ from onnx_ir.passes import common
 from support.edits.models import EDIT_MODELS
 from support.edits.rich_model import saved
 from support.models.node_cases import node_cases
+from support.run_options import EXHAUSTIVE
 from support.surgery.random_models import random_model, shuffled
 
 import onnxmap
 from onnxmap.types import PruneReport
 
-SEEDS = range(8)
+SEEDS = range(100 if EXHAUSTIVE else 6)
 
 
 def loads(message: ModelProto) -> onnxmap.Model:
@@ -27,7 +28,7 @@ def loads(message: ModelProto) -> onnxmap.Model:
 
 
 def models() -> list[ModelProto]:
-    return [*(random_model(seed) for seed in SEEDS), *list(node_cases().values())[::3]]
+    return [*(random_model(seed) for seed in SEEDS), *list(node_cases().values())[::12]]
 
 
 def graphs_of(message: Any) -> list[GraphProto]:
@@ -89,7 +90,7 @@ def test_unused_parts_go_as_with_onnx_ir() -> None:
         } | {""}
         removed += len(report.nodes)
         assert model.prune() == PruneReport([], [], [], [], [])  # nothing is left to remove
-    assert removed > 20
+    assert removed > 10
 
 
 def test_the_report_says_what_went() -> None:
@@ -266,7 +267,7 @@ def without(message: Any, fields: set[str]) -> Any:
     ],
 )
 def test_words_go_from_every_message(options: dict[str, bool], fields: set[str]) -> None:
-    for data in (*EDIT_MODELS.values(), *(random_model(1).SerializeToString(),)):
+    for data in (*list(EDIT_MODELS.values())[::5], random_model(1).SerializeToString()):
         model = onnxmap.loads(data)
         model.strip(**options)
         assert saved(model) == without(ModelProto.FromString(data), fields)

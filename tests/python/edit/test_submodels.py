@@ -20,7 +20,7 @@ from support.surgery.random_models import DOMAIN, random_model
 
 import onnxmap
 
-SEEDS = range(500 if EXHAUSTIVE else 4 if SANITIZED else 12)
+SEEDS = range(500 if EXHAUSTIVE else 4 if SANITIZED else 8)
 Feed = dict[str, Any]
 
 

@@ -11,12 +11,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_ir.passes import common
 from support.edits.rich_model import saved
+from support.run_options import EXHAUSTIVE
 from support.surgery.programs import graphs
 from support.surgery.random_models import random_model
 
 import onnxmap
 
-SEEDS = range(6)
+SEEDS = range(100 if EXHAUSTIVE else 5)
 
 
 def in_order(model: ir.Model | onnx.ModelProto) -> onnx.ModelProto:
@@ -93,8 +94,8 @@ def test_identities_are_bypassed_as_by_onnx_ir() -> None:
                     kept += 1
         ours = in_order(saved(model))
         assert shape_of(ours.graph) == shape_of(in_order(theirs).graph), seed
-    assert count > 10
-    assert kept > 10
+    assert count > 5
+    assert kept > 5
 
 
 def shape_of(graph: onnx.GraphProto) -> Any:
