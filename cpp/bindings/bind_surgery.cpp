@@ -148,7 +148,7 @@ py::tuple set_dims(const DocumentPtr& self, const py::list& dims, const py::list
 
 template <class Body>
 void bind_value_edits(GuardedClass<Body>& cls) {
-    cls.def("replace_uses", unguarded(replace_uses<Body>), py::arg("old"), py::arg("new"),
+    cls.def("replace_uses", edits(replace_uses<Body>), py::arg("old"), py::arg("new"),
             py::arg("outputs") = false,
             R"(Let all that uses the value `old` use the value `new` instead.
 
@@ -167,7 +167,7 @@ Raises:
         `old` has its own value `new`; or both are outputs.
     ParseError: `model.duplicate_name`: several nodes make `new`.
     EditError: the graph or function was removed from its model.)")
-        .def("bypass", unguarded(bypass<Body>), py::arg("node"),
+        .def("bypass", edits(bypass<Body>), py::arg("node"),
              R"(Remove a node: its first input takes the place of its output.
 
 If the output is one of the graph or function, it keeps its name, and the node that makes the input
@@ -185,7 +185,7 @@ Raises:
 
 void bind_surgery(GuardedClass<Graph>& cls) {
     bind_value_edits(cls);
-    cls.def("add_output", unguarded(add_output), py::arg("value"),
+    cls.def("add_output", edits(add_output), py::arg("value"),
             R"(Make a value of the graph one of its outputs, the last one.
 
 Its type is that of its ValueInfo, or of its initializer.
@@ -200,17 +200,18 @@ Raises:
 void bind_surgery(GuardedClass<Function>& cls) { bind_value_edits(cls); }
 
 void bind_surgery(py::module_& module) {
-    module.def("prune", guarded(prune), py::arg("document"), "See `Model.prune`.");
-    module.def("sort", guarded([](const DocumentPtr& self) { surgery::sort(*self); }),
+    module.def("prune", guarded_edits(prune), py::arg("document"), "See `Model.prune`.");
+    module.def("sort", guarded_edits([](const DocumentPtr& self) { surgery::sort(*self); }),
                py::arg("document"), "See `Model.sort`.");
-    module.def(
-        "strip",
-        guarded([](const DocumentPtr& self, bool doc_strings, bool metadata, bool value_infos) {
-            surgery::strip(*self, {doc_strings, metadata, value_infos});
-        }),
-        py::arg("document"), py::arg("doc_strings"), py::arg("metadata"), py::arg("value_infos"),
-        "See `Model.strip`.");
-    module.def("lift_constants", guarded([](const DocumentPtr& self, std::uint64_t min_bytes) {
+    module.def("strip",
+               guarded_edits(
+                   [](const DocumentPtr& self, bool doc_strings, bool metadata, bool value_infos) {
+                       surgery::strip(*self, {doc_strings, metadata, value_infos});
+                   }),
+               py::arg("document"), py::arg("doc_strings"), py::arg("metadata"),
+               py::arg("value_infos"), "See `Model.strip`.");
+    module.def("lift_constants",
+               guarded_edits([](const DocumentPtr& self, std::uint64_t min_bytes) {
                    return list_of_names(surgery::lift_constants(*self, min_bytes));
                }),
                py::arg("document"), py::arg("min_bytes"), "See `Model.lift_constants`.");
@@ -218,9 +219,9 @@ void bind_surgery(py::module_& module) {
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
                "See `onnxmap.merge`.");
-    module.def("set_dims", set_dims, py::arg("document"), py::arg("dims"), py::arg("inputs"),
-               "See `Model.set_dims`.");
-    module.def("dedupe", guarded(dedupe), py::arg("document"), "See `Model.dedupe`.");
+    module.def("set_dims", guarded(edits(set_dims)), py::arg("document"), py::arg("dims"),
+               py::arg("inputs"), "See `Model.set_dims`.");
+    module.def("dedupe", guarded_edits(dedupe), py::arg("document"), "See `Model.dedupe`.");
 }
 
 }  // namespace onnxmap::bindings

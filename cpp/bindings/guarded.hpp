@@ -93,6 +93,12 @@ auto edits(F f) {
     return edits_as<T>(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
+/// The same for functions of a module that read in one go.
+template <class F>
+auto guarded_edits(F f) {
+    return guarded(edits(guarded(std::move(f))));
+}
+
 /// A method that is a function of the package, such as `call_package<package::to_ir>`.
 template <auto function>
 py::object call_package(const py::object& self) {
