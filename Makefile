@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp arm plain asan tsan freethreaded fuzz differential lint check fix stubs rules operators bench against pythons wheels
+.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint check fix stubs rules operators bench against pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -29,6 +29,9 @@ cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctes
 
 arm: ## the C++ tests for aarch64, under emulation (needs qemu-user-static, and ziglang from PyPI)
 	$(IN_BIN) tools/test_aarch64
+
+macos: ## the core for macOS, compiled and linked, not run (needs ziglang from PyPI)
+	$(IN_BIN) tools/compile_macos arm64 && $(IN_BIN) tools/compile_macos x86_64
 
 plain: ## the C++ tests with POSIX alone, without what Linux adds, under the sanitizers of asan
 	$(IN_BIN) cmake --workflow --preset plain
