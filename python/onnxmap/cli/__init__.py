@@ -38,7 +38,7 @@ __all__ = ["UsageError", "main"]
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments) -> int`.
 COMMANDS = (
     "show", "ls", "dump", "check", "verify", "stats", "diff", "save", "convert", "extract",
-    "set", "rename-tensor", "cp", "mv", "run", "bench", "demo",
+    "edit", "merge", "set", "rename-tensor", "cp", "mv", "run", "bench", "demo",
 )  # fmt: skip
 
 # The line that a start file of bash or zsh needs. Without the option, bash offers files where

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from onnxmap.cli.completion import Completer, complete_with
+from onnxmap.cli.exit_status import UsageError
 
 
 def flag(parser: argparse._ActionsContainer, name: str, text: str) -> None:
@@ -53,6 +55,19 @@ def pair(text: str) -> tuple[str, str]:
     if not name or not value:
         raise argparse.ArgumentTypeError(f"must be of the form NAME=VALUE, not {text!r}")
     return name, value
+
+
+def each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return values by name.
+
+    Raises:
+        UsageError: a name is given twice.
+    """
+    found = dict(pairs)
+    for name in found if len(found) < len(pairs) else ():
+        if [each for each, _ in pairs].count(name) > 1:
+            raise UsageError(f"{name!r} is given twice")
+    return found
 
 
 def at_least_one(text: str) -> int:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import onnxmap
 from onnxmap.cli.arguments import flag
@@ -44,9 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
         wrong_values(),
     ):
         found = onnxmap.diff(a, b, progress=bar, **how)
+    print_diff(found, arguments)
+    return DONE if found.same else FINDINGS
+
+
+def print_diff(
+    found: onnxmap.ModelDiff, arguments: argparse.Namespace, said: Mapping[str, Any] | None = None
+) -> None:
+    """Print differences; with `json` an object, which begins with what was `said`."""
     if arguments.json:
-        json.dump(found.to_dict(), sys.stdout)
+        json.dump({**(said or {}), **found.to_dict()}, sys.stdout)
         sys.stdout.write("\n")
     else:
         print(found)
-    return DONE if found.same else FINDINGS

@@ -34,7 +34,8 @@ _OPTIONS = {
 
 # The extras that parts of a command line need: a module that each installs, and the part.
 _EXTRAS = {
-    "onnx": ("onnx", " --full"), "ort": ("onnxruntime", "^run "), "remote": ("fsspec", "://"),
+    "onnx": ("onnx", " --(full|infer-shapes)"),
+    "ort": ("onnxruntime", "^run "), "remote": ("fsspec", "://"),
     "proto": ("google", r"\.(textproto|txtpb|prototxt|pbtxt|json|onnxjson)\b"),
 }  # fmt: skip
 
@@ -50,6 +51,8 @@ def wrong_values() -> Iterator[None]:
         yield
     except OnnxMapError:
         raise
+    except KeyError as error:  # its str() is a repr
+        raise UsageError(str(error.args[0])) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+import onnxmap
 from onnxmap.cli.arguments import flag, size, valued
 from onnxmap.cli.completion import files, nothing
 from onnxmap.cli.exit_status import DONE, UsageError, wrong_values
@@ -30,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     text = "take the weights from another model, or a file of weights, by name"
     valued(parser, "--weights", "OTHER", text, files)
+    flag(add_saving_options(parser), "--dedupe", "store equal tensors once")
+
+
+def add_saving_options(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """Declare how a command writes a model; return the group of options about the weights."""
     group = parser.add_argument_group("where the weights go (default: where they are)")
     kinds = group.add_mutually_exclusive_group()
     valued(kinds, "--external-data", "F", "into the data file F in the folder of OUT", nothing)
@@ -42,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "split a larger data file; a size is written like 512, 64KiB or 2GB"
     valued(group, "--shard-size", "SIZE", text, nothing, type=size)
     flag(group, "--attributes", "with --external-data and --view: the tensors of attributes, too")
-    flag(group, "--dedupe", "store equal tensors once")
     add_type_options(group)
     flag(group, "--checksum", "note the SHA-1 of each data file in the model")
     flag(group, "--allow-over-2gib", "write a model of more than 2 GiB, which protobuf cannot read")
@@ -55,39 +60,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_writing_options(writing)
     flag(parser, "--json", "print the report as a JSON object")
     add_opening_options(parser)
+    return group
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap save`."""
-    arguments.out = output_of(arguments.out)
-    _check(arguments)
-    external: str | bytes | bool | None = "view" if arguments.view else None
-    if arguments.external_data is not None:
-        external = os.fsencode(arguments.external_data)  # bytes: the file may be called "view"
+    check_saving_options(arguments)
     with open_model(arguments.file, arguments) as model:
         if arguments.weights is not None:
             with wrong_values():
                 model.rebase(open_model(arguments.weights, arguments))
-        report = save_to(
-            model,
-            arguments.out,
-            arguments,
-            external_data=False if arguments.inline else external,
-            size_threshold_bytes=arguments.threshold,
-            alignment=arguments.align,
-            max_shard_size_bytes=arguments.shard_size,
-            overwrite=not arguments.no_overwrite,
-            **type_options(arguments),
-            **{name: getattr(arguments, name) for name in _SAME},
-        )
+        report = save_as_told(model, arguments)
     print_report(report, arguments)
     return DONE
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def save_as_told(model: onnxmap.Model, arguments: argparse.Namespace) -> onnxmap.SaveReport:
+    """Save a model to `arguments.out` with the options of `add_saving_options`."""
+    external: str | bytes | bool | None = "view" if arguments.view else None
+    if arguments.external_data is not None:
+        external = os.fsencode(arguments.external_data)  # bytes: the file may be called "view"
+    return save_to(
+        model,
+        arguments.out,
+        arguments,
+        external_data=False if arguments.inline else external,
+        size_threshold_bytes=arguments.threshold,
+        alignment=arguments.align,
+        max_shard_size_bytes=arguments.shard_size,
+        overwrite=not arguments.no_overwrite,
+        **type_options(arguments),
+        **{name: getattr(arguments, name) for name in _SAME if name in arguments},
+    )
+
+
+def check_saving_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together, before anything is read.
+
+    Raises:
+        UsageError: they do not.
+    """
+    arguments.out = output_of(arguments.out)
     if arguments.external_data is None:
         for name in ("checksum", "dedupe", "shard_size"):
-            if getattr(arguments, name):
+            if getattr(arguments, name, False):
                 raise UsageError(f"--{name.replace('_', '-')} needs --external-data F")
         if arguments.attributes and not arguments.view:
             raise UsageError("--attributes needs --external-data F or --view")
