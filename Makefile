@@ -22,7 +22,8 @@ test: ## the Python tests on the editable install; the first import rebuilds wha
 
 torch: ## the tests with torch, which is too large to be in the test extra
 	$(PYTHON) -m venv --clear build/torch-venv && build/torch-venv/bin/python -m pip install '.[test]' 'torch==2.13.0'
-	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/interop/test_interop_torch.py $(TESTS)/weights/test_torch_files.py
+	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/interop/test_interop_torch.py $(TESTS)/weights/test_torch_files.py \
+		$(TESTS)/project/test_readme.py
 
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug

@@ -64,9 +64,8 @@ def each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         UsageError: a name is given twice.
     """
     found = dict(pairs)
-    for name in found if len(found) < len(pairs) else ():
-        if [each for each, _ in pairs].count(name) > 1:
-            raise UsageError(f"{name!r} is given twice")
+    if len(found) < len(pairs):
+        raise UsageError(f"a name is given twice: {', '.join(name for name, _ in pairs)}")
     return found
 
 

@@ -18,7 +18,7 @@ import onnxmap
 from onnxmap.cli.arguments import each_once, pair, size, valued
 from onnxmap.cli.completion import nothing
 from onnxmap.cli.exit_status import UsageError, wrong_values
-from onnxmap.cli.model_file import open_model
+from onnxmap.cli.model_file import STANDARD_INPUT, open_model
 from onnxmap.cli.save import add_saving_options, check_saving_options
 from onnxmap.cli.saving import check_text
 from onnxmap.cli.surgery import add_dry_run, save_or_show
@@ -76,7 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.verbs:
         raise UsageError("there is nothing to do; name at least one edit, such as --prune")
     with open_model(arguments.file, arguments) as model:
-        before = copy.deepcopy(model) if arguments.dry_run else model
+        before = model
+        if arguments.dry_run and arguments.file == STANDARD_INPUT:  # which is read once
+            before = copy.deepcopy(model)
+        elif arguments.dry_run:
+            before = open_model(arguments.file, arguments)
         said = []
         for name, value in arguments.verbs:
             with wrong_values():
@@ -89,21 +93,17 @@ def _carried_out(
     model: onnxmap.Model, name: str, value: Any
 ) -> tuple[onnxmap.Model, dict[str, Any]]:
     """Carry a verb out; return the model to go on with, and the report by its parts."""
-    graph = model.graph
+    graph, method = model.graph, name[2:].replace("-", "_")
     match name:
-        case "--rename":
-            graph.rename(*value)
-        case "--replace-uses":
-            graph.replace_uses(*value)
+        case "--rename" | "--replace-uses":
+            getattr(graph, method)(*value)
         case "--bypass":
             made_by = None if value in graph.nodes else graph.producer(value)
             graph.bypass(made_by or graph.nodes[value])
         case "--add-output":
             graph.add_output(value)
-        case "--set-dims":
-            return model, model.set_dims(value)._asdict()
-        case "--set-shape":
-            return model, model.set_dims(None, dict([value]))._asdict()
+        case "--set-dims" | "--set-shape":
+            return model, model.set_dims(*value)._asdict()
         case "--extract":
             return _extracted(model, value), {}
         case "--lift-constants":
@@ -115,7 +115,7 @@ def _carried_out(
         case "--infer-shapes":
             _infer_shapes(model)
         case _:
-            getattr(model, name[2:])()
+            getattr(model, method)()
     return model, {}
 
 
@@ -140,13 +140,13 @@ def _infer_shapes(model: onnxmap.Model) -> None:
         raise UsageError(f"onnx cannot infer the shapes: {error}") from None
 
 
-def _dims(text: str) -> dict[str, int | str]:
-    return each_once([(name, _dim(value)) for name, value in map(pair, text.split(","))])
+def _dims(text: str) -> tuple[dict[str, Any]]:
+    return (each_once([(name, _dim(value)) for name, value in map(pair, text.split(","))]),)
 
 
-def _shape(text: str) -> tuple[str, list[int | str | None]]:
+def _shape(text: str) -> tuple[None, dict[str, Any]]:
     name, shape = pair(text)
-    return name, [None if word == "?" else _dim(word) for word in shape.split(",")]
+    return None, {name: [None if word == "?" else _dim(word) for word in shape.split(",")]}
 
 
 def _dim(word: str) -> int | str:

@@ -52,12 +52,15 @@ LINES = [
     "convert m.onnx w.safetensors", "extract m.onnx w -o w.npz",
     "set m.onnx author=me -o e.onnx --json",
     "set m.onnx doc_string=text -o f.onnx", "rename-tensor m.onnx w v -o g.onnx",
+    "edit m.onnx n.onnx --prune --set-dims N=1", "edit m.onnx n.onnx --dedupe --dry-run --json",
+    "merge m.onnx m.onnx o.onnx --prefix b.", "merge m.onnx m.onnx o.onnx --prefix b. --dry-run",
     "cp m.onnx h.onnx", "mv h.onnx i.onnx", "bench m.onnx --rounds 1", "demo --keep k",
     "--version", "help", "show --help",
 ]  # fmt: skip
 # What needs a package, and which.
 NEEDING = {
     "check m.onnx --full": ("google", "onnx"),
+    "edit m.onnx p.onnx --infer-shapes": ("google", "onnx"),
     "run m.onnx": ("onnxruntime",),
     "run m.onnx --alone --json": ("onnxruntime",),
     "show m.textproto": ("google",),
@@ -74,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
     made = onnxmap.make_graph(
         [onnxmap.make_node("Add", ["x", "w"], ["y"])],
         "g",
-        [onnxmap.make_tensor_value_info("x", 1, [4])],
+        [onnxmap.make_tensor_value_info("x", 1, ["N"])],
         [onnxmap.make_tensor_value_info("y", 1, [4])],
         [onnxmap.make_tensor("w", 1, [4], np.arange(4, dtype=np.float32))],
     )
@@ -113,6 +116,7 @@ def test_without_any_of_them(folder: Path) -> None:
     wanted = {
         "check m.onnx --full": "'onnxmap[onnx]'",
         "check m.textproto --full": "'onnxmap[onnx,proto]'",
+        "edit m.textproto p.onnx --infer-shapes": "'onnxmap[onnx,proto]'",
         "run m.onnx": "'onnxmap[ort]'",
         "run m.json": "'onnxmap[ort,proto]'",
         "run memory://m.onnx": "'onnxmap[ort,remote]'",

@@ -58,6 +58,9 @@ class TestFailures:
             ["rename-tensor", "FILE", "a", "b"],
             ["cp", "FILE", "out.onnx"],
             ["mv", "FILE", "out.onnx"],
+            ["edit", "FILE", "out.onnx", "--prune"],
+            ["edit", "FILE", "out.onnx", "--prune", "--dry-run"],
+            ["merge", "FILE", "FILE", "out.onnx"],
         ],
         ids=" ".join,
     )
@@ -102,7 +105,7 @@ class TestFailures:
                 ["zzz"],
                 (
                     "the commands are show, ls, dump, check, verify, stats, diff, save, convert, "
-                    "extract, set, rename-tensor, cp, mv, "
+                    "extract, edit, merge, set, rename-tensor, cp, mv, "
                 ),
             ),
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),

@@ -188,7 +188,8 @@ def test_the_options_apply_to_standard_input(split: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "command", ["show", "ls", "dump", "verify", "save", "set", "rename-tensor", "stats"]
+    "command",
+    ["show", "ls", "dump", "verify", "save", "set", "rename-tensor", "stats", "edit", "merge"],
 )
 def test_the_help_says_what_a_dash_is(run: Run, command: str) -> None:
     assert "- is standard input" in " ".join(run(command, "--help").out.split())

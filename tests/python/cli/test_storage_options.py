@@ -57,6 +57,8 @@ def test_storage_options(run: Run, small: Path, tmp_path: Path, store: type[Stor
         ("show",), ("ls",), ("dump",), ("dump", "--type", "ModelProto"), ("check",), ("verify",),
         ("stats",), ("diff", "told://m.onnx"), ("save", "a.onnx"), ("set", "k=v", "-o", "b.onnx"),
         ("rename-tensor", "a.bias", "bias", "-o", "a.onnx", "--json"),
+        ("edit", "a.onnx", "--prune"), ("edit", "a.onnx", "--prune", "--dry-run"),
+        ("merge", "told://m.onnx", "a.onnx", "--prefix", "b."),
         ("cp", "b.onnx", "--overwrite"),
     ]  # fmt: skip
     if find_spec("onnxruntime"):

@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -23,7 +24,10 @@ import pytest
 from onnxmap import _core
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("README.md", "docs/tour.md", "docs/guide.md", "docs/tensors.md", "docs/serving.md")
+PAGES = (
+    "README.md", "docs/tour.md", "docs/guide.md", "docs/tensors.md", "docs/serving.md",
+    "docs/cookbook.md",
+)  # fmt: skip
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -64,7 +68,7 @@ def run_console(block: Block, folder: Path) -> None:
 def test_examples_do_what_the_page_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if page == "docs/serving.md":
+    if page in ("docs/serving.md", "docs/cookbook.md"):
         pytest.importorskip("onnxruntime")  # its newest release needs Python 3.11
     monkeypatch.chdir(tmp_path)
     if page == "README.md":
@@ -85,7 +89,7 @@ def test_examples_do_what_the_page_says(
             runner.run(examples, out=report.append, clear_globs=False)
             assert runner.failures == 0, "".join(report)
             names.update(examples.globs)
-        elif block.language == "python":
+        elif block.language == "python" and not needs_torch(block):
             for library in ("h5py", "zarr"):
                 monkeypatch.setitem(sys.modules, library, containers(library))
             exec(compile(block.text, page, "exec"), names)  # noqa: S102 -- our own page
@@ -93,6 +97,23 @@ def test_examples_do_what_the_page_says(
             continue
         ran += 1
     assert ran >= (1 if page == "README.md" else 5)
+
+
+def needs_torch(block: Block) -> bool:
+    """Whether the block cannot be run: most environments lack torch."""
+    return "import torch" in block.text and find_spec("torch") is None
+
+
+def test_recipes_are_short() -> None:
+    page = (ROOT / "docs/cookbook.md").read_text()
+    recipes = page.split("\n### ")[1:]
+    assert len(recipes) >= 25
+    for recipe in recipes:
+        name, _, text = recipe.partition("\n")
+        (block,) = _BLOCK.findall(text.partition("\n## ")[0])
+        code = [line for line in block[1].splitlines() if line and block[0] == "python"]
+        code += re.findall(r"^(?:>>>|\.\.\.) .*", block[1] * (block[0] == "pycon"), re.MULTILINE)
+        assert 0 < len(code) <= 5, name
 
 
 def containers(name: str) -> ModuleType:

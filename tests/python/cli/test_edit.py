@@ -1,0 +1,250 @@
+"""`onnxmap edit`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from support.processes.command_line import Run, piped
+
+import onnxmap
+
+NAME = "in:0"  # as TensorFlow names values
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A chain `copied`, `scaled`, `moved`, `y`; a dead part; equal weights; nodes out of order."""
+    path, nodes = tmp_path / "m.onnx", []
+    ones = numpy_helper.from_array(np.ones(3, np.float32))
+    nodes.append(helper.make_node("Constant", [], ["one"], "constant", value=ones))
+    nodes.append(helper.make_node("Relu", ["unused"], ["nothing"], "dead"))
+    nodes.append(helper.make_node("Mul", ["copied", "w"], ["scaled"], "scale"))
+    nodes.append(helper.make_node("Identity", [NAME], ["copied"], "copy"))
+    nodes.append(helper.make_node("Add", ["scaled", "same"], ["moved"]))
+    nodes.append(helper.make_node("Reshape", ["moved", "sizes"], ["shaped"], "shape"))
+    nodes.append(helper.make_node("Add", ["shaped", "one"], ["y"], "last"))
+    values = {"w": np.float32([1, 2, 3]), "same": np.float32([1, 2, 3]), "unused": np.ones(2)}
+    tensors = [numpy_helper.from_array(value, name) for name, value in values.items()]
+    tensors.append(numpy_helper.from_array(np.int64([4, 3]), "sizes"))
+
+    def typed(name: str, *shape: str | int) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    inner = [typed("scaled", "N", 3), typed("moved", "N", 3)]
+    graph = helper.make_graph(
+        nodes, "g", [typed(NAME, "N", 3)], [typed("y", 4, 3)], tensors, "text", inner
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+def edited(model: Path, *edits: Callable[[onnxmap.Model], object]) -> onnxmap.Model:
+    """The model after edits in Python, of which those that return a Model go on with it."""
+    found = onnxmap.load(model)
+    for edit in edits:
+        result = edit(found)
+        found = result if isinstance(result, onnxmap.Model) else found
+    return found
+
+
+def outputs_of(path: Path) -> list[str]:
+    return [output.name for output in onnxmap.load(path).graph.outputs]
+
+
+EDITS: list[tuple[list[str], Callable[[onnxmap.Model], object]]] = [
+    (["--rename", "y=out=put"], lambda m: m.graph.rename("y", "out=put")),
+    (["--replace-uses", "same=w"], lambda m: m.graph.replace_uses("same", "w")),
+    (["--bypass", "copy"], lambda m: m.graph.bypass(m.graph.nodes["copy"])),
+    (["--bypass", "moved"], lambda m: m.graph.bypass(m.graph.nodes[4])),
+    (["--add-output", "scaled"], lambda m: m.graph.add_output("scaled")),
+    (["--set-dims", "N=4"], lambda m: m.set_dims({"N": 4})),
+    (["--set-dims", "N=batch"], lambda m: m.set_dims({"N": "batch"})),
+    (["--set-shape", f"{NAME}=8,?"], lambda m: m.set_dims(None, {NAME: [8, None]})),
+    (["--set-shape", f"{NAME}=M,3"], lambda m: m.set_dims(None, {NAME: ["M", 3]})),
+    (["--extract", f"{NAME}:scaled"], lambda m: m.extract([NAME], ["scaled"])),
+    (["--extract", "scaled,w:moved,w"], lambda m: m.extract(["scaled", "w"], ["moved", "w"])),
+    (["--extract", ":w"], lambda m: m.extract([], ["w"])),
+    (["--prune"], onnxmap.Model.prune),
+    (["--sort"], onnxmap.Model.sort),
+    (["--dedupe"], onnxmap.Model.dedupe),
+    (["--strip"], onnxmap.Model.strip),
+    (["--lift-constants"], onnxmap.Model.lift_constants),
+    (["--lift-constants", "12"], lambda m: m.lift_constants(12)),
+    (["--infer-shapes"], onnxmap.Model.infer_shapes),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "edit"), EDITS, ids=[" ".join(each) for each, _ in EDITS])
+def test_an_option_does_what_the_method_does(
+    run: Run, model: Path, options: list[str], edit: Callable[[onnxmap.Model], object]
+) -> None:
+    before, out = model.read_bytes(), model.parent / "out.onnx"
+    ran = run("edit", model, out, *options)
+    assert (ran.status, ran.err) == (0, "")
+    assert str(onnxmap.diff(out, edited(model, edit))) == "no differences"
+    assert str(onnxmap.diff(out, model)) != "no differences" or "--sort" in options
+    assert onnxmap.load(out).graph.node_names() == edited(model, edit).graph.node_names()
+    assert model.read_bytes() == before
+
+
+def test_sort_moves_nodes(run: Run, model: Path) -> None:
+    assert run("check", model).status == 1  # `scale` is before `copy`
+    assert run("edit", model, model, "--sort").status == 0
+    names = onnxmap.load(model).graph.node_names()
+    assert names.index("copy") < names.index("scale")
+
+
+def test_a_smaller_constant_stays(run: Run, model: Path) -> None:
+    ran = run("edit", model, model, "--lift-constants", "13", "--json")
+    assert json.loads(ran.out)["verbs"] == [{"verb": "--lift-constants", "initializers": []}]
+    assert "one" not in onnxmap.load(model).initializers
+
+
+def test_options_are_carried_out_in_their_order(run: Run, model: Path) -> None:
+    out = model.parent / "out.onnx"
+    assert run("edit", model, out, "--rename", "w=v", "--rename", "v=u").status == 0
+    assert "u" in onnxmap.load(out).initializers
+    ran = run("edit", model, out, "--rename", "v=u", "--rename", "w=v")
+    assert (ran.status, ran.err) == (2, "onnxmap: no value is named 'v'\n")
+    # What is pruned before a cut stays after it.
+    cut = ["--extract", f"{NAME}:scaled", "--add-output", "w"]
+    assert run("edit", model, out, *cut).status == 0
+    assert outputs_of(out) == ["scaled", "w"]
+    assert run("edit", model, out, *cut[2:], *cut[:2]).status == 0
+    assert outputs_of(out) == ["scaled"]
+
+
+def test_what_a_verb_reports_is_printed(run: Run, model: Path) -> None:
+    out = model.parent / "out.onnx"
+    words = ["--prune", "--dedupe", "--lift-constants", "--set-dims", "N=5"]
+    ran = run("edit", model, out, *words, "--set-shape", f"{NAME}=6,3")
+    assert ran.out.splitlines()[:-2] == [
+        "--prune\tnodes\t1\tgraph.node[1]",
+        "--prune\tinitializers\t1\tunused",
+        "--dedupe\treplaced\t1\tsame",
+        "--lift-constants\tinitializers\t1\tone",
+        "--set-shape\tvalue infos\t2\tscaled, moved",
+    ]
+    told = json.loads(run("edit", model, out, *words, "--json").out)
+    assert told["files"] == [str(out)]
+    assert [each["verb"] for each in told["verbs"]] == words[:-1]
+    assert told["verbs"][0]["initializers"] == ["unused"]
+    assert told["verbs"][1]["replaced"] == {"same": "w"}
+    ran = run("edit", model, out, "--set-shape", f"{NAME}=4,3", "--set-dims", "N=5", "--dry-run")
+    assert ran.status == 2  # there is no N now
+    ran = run("edit", model, out, "--set-dims", "N=4", "--set-shape", f"{NAME}=5,3")
+    assert "--set-shape\tconstants\t1\tgraph.node[5].input[1]" in ran.out
+
+
+def test_a_dry_run_prints_the_difference(run: Run, model: Path) -> None:
+    before, out = model.read_bytes(), model.parent / "out.onnx"
+    words = ("edit", model, model, "--prune", "--extract", f"{NAME}:scaled", "--rename", "w=v")
+    ran = run(*words, "--dry-run")
+    assert (ran.status, model.read_bytes(), out.exists()) == (0, before, False)
+    as_json = run(*words, "--dry-run", "--json")
+    assert run(*words[:2], out, *words[3:]).status == 0
+    shown = run("diff", model, out).out
+    assert "'w' -> 'v'" in shown
+    assert ran.out.endswith(f"--prune\tinitializers\t1\tunused\n{shown}")
+    told = json.loads(as_json.out)
+    assert [each["verb"] for each in told.pop("verbs")] == ["--prune", "--extract", "--rename"]
+    assert told == json.loads(run("diff", model, out, "--json").out)
+    assert model.read_bytes() == before
+
+
+def test_a_dry_run_without_a_difference(run: Run, model: Path) -> None:
+    ran = run("edit", model, "out.onnx", "--strip", "--strip", "--rename", "w=v", "--rename",
+              "v=w", "--dry-run")  # fmt: skip
+    assert (ran.status, "doc_string" in ran.out, "'w'" in ran.out) == (0, True, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "there is nothing to do; name at least one edit, such as --prune"),
+        (("--rename", "w"), "must be of the form NAME=VALUE, not 'w'"),
+        (("--rename", "w=same"), "has a value of the name 'same' already"),
+        (("--rename", "w=\udcff"), "is not UTF-8"),
+        (("--bypass", "nope"), "no node is named 'nope'"),
+        (("--bypass", "constant"), "has no first input"),
+        (("--add-output", "copied"), "call infer_shapes() before"),
+        (("--replace-uses", "copied=y"), "is made by node 6, after node 2, which would use it"),
+        (("--set-dims", "M=1"), "the model has no dimension 'M'\n"),
+        (("--set-dims", "N=1,N=2"), "a name is given twice: N, N\n"),
+        (("--set-dims", "N=-1"), "a dimension is not negative"),
+        (("--set-dims", "N=9999999999999999999"), "integer"),
+        (("--set-dims", "N=" + "9" * 5000), "--set-dims: invalid"),
+        (("--set-shape", "x=1,3"), "the graph has no input 'x'\n"),
+        (("--set-shape", f"{NAME}=1"), "has 2 dimensions, not 1"),
+        (("--extract", "y"), "must be of the form INPUTS:OUTPUTS"),
+        (("--extract", f"{NAME}:nope"), "the graph has no value"),
+        (("--extract", ":y"), f"the outputs need more inputs: '{NAME}'"),
+        (("--lift-constants", "much"), "a size is written like"),
+        (("--prune", "--checksum"), "--checksum needs --external-data F"),
+    ],
+)
+def test_what_is_refused_writes_nothing(
+    run: Run, model: Path, options: tuple[str, ...], said: str
+) -> None:
+    before, out = model.read_bytes(), model.parent / "out.onnx"
+    # An edit before it is not written either.
+    for others in ([], ["--strip"]) if options else ([],):
+        for place in (model, out):
+            ran = run("edit", model, place, *others, *options)
+            assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+            assert said in ran.err
+    assert (model.read_bytes(), out.exists()) == (before, False)
+
+
+def test_a_size_larger_than_any_tensor(run: Run, model: Path) -> None:
+    assert run("edit", model, model, "--lift-constants", "99999999999TB").status == 0
+
+
+def test_shapes_that_onnx_cannot_infer(run: Run, model: Path) -> None:
+    broken = onnx.load(str(model))
+    del broken.opset_import[:]
+    model.write_bytes(broken.SerializeToString())
+    ran = run("edit", model, model, "--infer-shapes")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "onnx cannot infer the shapes: " in ran.err
+
+
+def test_a_model_without_a_graph(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(ModelProto(ir_version=10).SerializeToString())
+    ran = run("edit", path, tmp_path / "out.onnx", "--rename", "a=b")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "the model has no graph" in ran.err
+
+
+def test_the_options_of_saving(run: Run, model: Path) -> None:
+    out = model.parent / "out.onnx"
+    words = ["--external-data", "w.bin", "--threshold", "0", "--dtype", "float16"]
+    assert run("edit", model, out, "--prune", *words).status == 0
+    tensors = onnxmap.load(out).initializers
+    assert {str(dtype) for dtype in tensors.dtypes()} == {"FLOAT16", "INT64"}
+    assert (model.parent / "w.bin").stat().st_size > 0
+    assert run("edit", model, out, "--prune", "--no-overwrite").status == 2
+
+
+def test_standard_input_and_output(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran = piped("edit", model, "-", "--prune", "--format", "json")
+    assert (ran.returncode, ran.stderr, json.loads(ran.stdout)["ir_version"]) == (0, "", "10")
+    for place in ((tmp_path / "out.onnx",), ("out.onnx", "--dry-run")):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(model.read_bytes())))
+        ran_here = run("edit", "-", *place, "--rename", "y=z")
+        assert (ran_here.status, ran_here.err) == (0, "")
+    assert onnxmap.load(tmp_path / "out.onnx").graph.outputs[0].name == "z"
+    assert "+ 'z'" in ran_here.out
