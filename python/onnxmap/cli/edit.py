@@ -1,9 +1,9 @@
 """Change the structure of a model: the options say how, and are carried out in their order.
 
-No weight is copied, and only --dedupe reads some. Options that remove, replace or make something
-say what. --set-dims and --set-shape remove value infos that would be wrong; the constants that they
-list hold a number that was changed, and stay as they are. If an option is refused, nothing is
-written.
+Weights go from file to file, and only --dedupe reads some. Options that remove, replace or make
+something say what. --set-dims and --set-shape remove value infos that would be wrong. The constants
+that they list hold a number that was changed, and stay as they are. If an option is refused,
+nothing is written.
 """
 
 from __future__ import annotations
@@ -46,26 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             check_text(word)
             return name, read(word)
 
-        how: dict[str, Any] = {"dest": "verbs", "action": "append", "type": value, **others}
-        valued(group, name, form, text, nothing, **how)
+        others |= {"dest": "verbs", "action": "append", "type": value}
+        valued(group, name, form, text, nothing, **others)
 
     verb("--rename", "OLD=NEW", "give a value another name", pair)
     verb("--replace-uses", "OLD=NEW", "let all that uses OLD use NEW", pair)
-    text = "remove a node, by its name or a value it makes, and use its first input instead"
+    text = "let the first input of a node take its place; name the node, or a value it makes"
     verb("--bypass", "NODE", text, str)
     verb("--add-output", "VALUE", "make a value an output", str)
-    text = "give dimensions numbers or other names; also NAME=N,NAME=N"
-    verb("--set-dims", "NAME=N", text, _dims)
-    text = "give an input another shape, like x=N,3,?,?"
-    verb("--set-shape", "INPUT=SHAPE", text, _shape)
-    text = "keep only what computes OUTPUTS from INPUTS; names are separated by commas"
-    verb("--extract", "INPUTS:OUTPUTS", text, _ends)
+    verb("--set-dims", "NAME=N,...", "give dimensions numbers or other names", _dims)
+    verb("--set-shape", "INPUT=SHAPE", "give an input another shape, like x=N,3,?,?", _shape)
+    verb("--extract", "INPUTS:OUTPUTS", "keep what makes OUTPUTS of INPUTS, like a,b:c", str)
     for name, text in _PLAIN.items():
-        constant: Any = {"action": "append_const", "const": (name, None)}
-        group.add_argument(name, dest="verbs", help=text, **constant)
-    text = "let tensors of Constant nodes be initializers, if they have as many bytes"
-    optional: Any = {"nargs": "?", "const": ("--lift-constants", 0)}
-    verb("--lift-constants", "SIZE", text, size, **optional)
+        group.add_argument(name, dest="verbs", action="append_const", const=(name, None), help=text)
+    text = "let tensors of Constant nodes be initializers, if they have at least SIZE bytes"
+    verb("--lift-constants", "SIZE", text, size, nargs="?", const=("--lift-constants", 0))
     add_dry_run(parser)
     add_saving_options(parser)
 
@@ -93,7 +88,7 @@ def _carried_out(
     model: onnxmap.Model, name: str, value: Any
 ) -> tuple[onnxmap.Model, dict[str, Any]]:
     """Carry a verb out; return the model to go on with, and the report by its parts."""
-    graph, method = model.graph, name[2:].replace("-", "_")
+    graph, method, found = model.graph, name[2:].replace("-", "_"), None
     match name:
         case "--rename" | "--replace-uses":
             getattr(graph, method)(*value)
@@ -103,32 +98,32 @@ def _carried_out(
         case "--add-output":
             graph.add_output(value)
         case "--set-dims" | "--set-shape":
-            return model, model.set_dims(*value)._asdict()
+            found = model.set_dims(*value)._asdict()
         case "--extract":
-            return _extracted(model, value), {}
-        case "--lift-constants":
-            return model, {"initializers": model.lift_constants(min(value, _MOST_BYTES))}
-        case "--prune":
-            return model, model.prune()._asdict()
-        case "--dedupe":
-            return model, {"replaced": model.dedupe()}
+            model = _extracted(model, value)
         case "--infer-shapes":
             _infer_shapes(model)
+        case "--prune":
+            found = model.prune()._asdict()
+        case "--dedupe":
+            found = {"replaced": model.dedupe()}
+        case "--lift-constants":
+            found = {"initializers": model.lift_constants(min(value, _MOST_BYTES))}
         case _:
             getattr(model, method)()
-    return model, {}
+    return model, found or {}
 
 
 def _extracted(model: onnxmap.Model, text: str) -> onnxmap.Model:
     """The part of the model. Names may have colons: the first one that separates names counts."""
-    failure: Exception | None = None
+    failure: Exception = UsageError(f"--extract takes INPUTS:OUTPUTS, not {text!r}")
     for colon in re.finditer(":", text):
         ends = text[: colon.start()], text[colon.end() :]
         try:
             return model.extract(*([name for name in end.split(",") if name] for end in ends))
         except KeyError as error:
-            failure = failure or error
-    raise failure  # type: ignore[misc] # `_ends` saw a colon
+            failure = error
+    raise failure
 
 
 def _infer_shapes(model: onnxmap.Model) -> None:
@@ -151,9 +146,3 @@ def _shape(text: str) -> tuple[None, dict[str, Any]]:
 
 def _dim(word: str) -> int | str:
     return int(word) if re.fullmatch("-?[0-9]+", word) else word
-
-
-def _ends(text: str) -> str:
-    if ":" not in text:
-        raise argparse.ArgumentTypeError(f"must be of the form INPUTS:OUTPUTS, not {text!r}")
-    return text

@@ -1,7 +1,7 @@
 """Make one model of two, which runs A and then B.
 
-No weight is read or copied in memory. The inputs and outputs are those of both models, without the
-connected ones.
+Weights go from file to file, and none is read. The inputs and outputs are those of both models,
+without the connected ones.
 """
 
 from __future__ import annotations
