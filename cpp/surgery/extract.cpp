@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.hpp"
@@ -54,6 +55,7 @@ class Extraction {
         for (const std::string& name : outputs_) needed_.need(name);
         needed_.find();
         check_inputs();
+        read_subgraphs();
         functions_.note(needed_);
         auto made = empty_model(document_);
         add_root(*made);
@@ -105,6 +107,22 @@ class Extraction {
         }
     }
 
+    // Subgraphs see a given value, so none that is kept may make one of that name.
+    void read_subgraphs() {
+        model::CapturedUses uses([](auto&&...) {},
+                                 [&](std::string_view name) { made_inside_.insert(name); });
+        for (const Needed::Subgraph& each : needed_.subgraphs()) {
+            if (needed_.is_node_needed(each.node))
+                uses.find_in_subgraph(each.needed->message(), document_.limits().depth + 1);
+        }
+        for (const std::string& name : inputs_) {
+            if (made_inside_.contains(name)) {
+                throw std::invalid_argument("a subgraph has a value " + in_quotes(name) +
+                                            " of its own: rename it before");
+            }
+        }
+    }
+
     void add_root(const model::Document& made) const {
         const Message root = document_.root();
         Assembly fields(made, root.table());
@@ -125,18 +143,26 @@ class Extraction {
         const wire::FieldRow& outputs = field<"GraphProto.output">;
         const Message graph = model::make_present(made, made.root(), field<"ModelProto.graph">);
         Assembly fields(made, graph.table());
-        // A node may be needed for another output than one that is given.
+        // Outputs of the node that is copied: it may be needed for others than those given.
+        std::unordered_map<std::string_view, std::string> renamed;
         const model::Rewrite rewrite = [&](const wire::FieldRow&, const wire::FieldRow& row,
                                            std::string_view text) -> std::optional<std::string> {
-            if (&row != &field<"NodeProto.output"> || !given_.contains(text)) return std::nullopt;
-            return unused_name(text);
+            if (&row != &field<"NodeProto.output"> && &row != &field<"ShardingSpecProto.tensor_name">)
+                return std::nullopt;
+            const auto found = renamed.find(text);
+            return found == renamed.end() ? std::nullopt : std::optional(found->second);
         };
         fields.add(
             {document_, main_},
             [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& element) {
-                return &row == &field<"GraphProto.node">
-                           ? needed_.is_node_needed(i)
-                           : &row != &inputs && &row != &outputs && keeps(row, element);
+                renamed.clear();
+                if (&row != &field<"GraphProto.node">)
+                    return &row != &inputs && &row != &outputs && keeps(row, element);
+                if (!needed_.is_node_needed(i)) return false;
+                model::for_each_made_by(main_, element, &row, [&](std::string_view name, auto&&) {
+                    if (given_.contains(name)) renamed.emplace(name, unused_name(name));
+                });
+                return true;
             },
             &rewrite);
         Message now = std::move(fields).finish(graph);
@@ -149,7 +175,8 @@ class Extraction {
         std::uint64_t i = 0;
         do {
             name = std::string(value) + "_" + std::to_string(++i);
-        } while (needed_.is_own(name) || needed_.is_needed(name));
+        } while (needed_.is_own(name) || needed_.is_needed(name) || given_.contains(name) ||
+                 made_inside_.contains(name));
         return name;
     }
 
@@ -181,6 +208,7 @@ class Extraction {
     const std::vector<std::string>& outputs_;
     std::unordered_set<std::string_view> given_;
     std::unordered_set<std::string_view> made_;
+    std::unordered_set<std::string_view> made_inside_;  // of subgraphs that are kept
     Needed needed_;
     CalledFunctions functions_;
 };

@@ -146,6 +146,63 @@ def test_what_subgraphs_and_functions_use_comes_along() -> None:
     assert [v.name for v in part.graph.value_info] == ["y"]
 
 
+def floats(*names: str) -> list[onnx.ValueInfoProto]:
+    return [helper.make_tensor_value_info(name, 1, [2]) for name in names]
+
+
+def branching(nodes: list[onnx.NodeProto], output: str) -> ModelProto:
+    """A model of "x" and "c" that makes "y" with a branch of these nodes, and "z" with "t"."""
+    then = helper.make_graph(nodes, "then", [], floats(output))
+    other = helper.make_graph([helper.make_node("Abs", ["x"], ["e"])], "else", [], floats("e"))
+    graph = helper.make_graph(
+        [
+            helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
+            helper.make_node("Both", ["x", "x"], ["t", "b"], domain=DOMAIN),
+            helper.make_node("Add", ["y", "b"], ["z"]),
+        ],
+        "g", [*floats("x"), helper.make_tensor_value_info("c", 9, [])], floats("z"),
+        value_info=floats("y", "t", "t_2"),
+    )  # fmt: skip
+    both = [helper.make_node("Neg", ["p"], ["r"]), helper.make_node("Abs", ["q"], ["s"])]
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(DOMAIN, 1)]
+    function = helper.make_function(DOMAIN, "Both", ["p", "q"], ["r", "s"], both, opsets[:1])
+    return helper.make_model(graph, functions=[function], opset_imports=opsets, ir_version=9)
+
+
+def test_a_given_value_that_a_subgraph_makes_is_refused() -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["t"]), helper.make_node("Abs", ["t"], ["u"])]
+    message = branching(nodes, "u")
+    model = loads(message)
+    for output in "yz":
+        with pytest.raises(ValueError, match="a subgraph has a value 't' of its own: rename"):
+            model.extract(["x", "c", "t"], [output])
+    assert saved(model.extract(["x", "c"], ["y"])).graph.node == message.graph.node[:1]
+    part = model.extract(["x", "y", "t"], ["z"])  # without the subgraph
+    assert [node.op_type for node in saved(part).graph.node] == ["Both", "Add"]
+
+
+def test_the_new_name_of_a_given_value_is_new() -> None:
+    """A node may make a given value, and be kept for another output."""
+    nodes = [helper.make_node("Neg", ["x"], ["t_1"]), helper.make_node("Abs", ["t_1"], ["u"])]
+    message = branching(nodes, "u")
+    message.graph.node.append(helper.make_node("Neg", ["x"], ["t_2"]))
+    message.ir_version = 11
+    message.configuration.add(name="two", num_devices=2)
+    devices = message.graph.node[1].device_configurations.add(configuration_id="two")
+    for name in "xtb":
+        devices.sharding_spec.add(tensor_name=name)
+    model = loads(message)
+    inputs = ["x", "c", "t", "t_2"]
+    part = model.extract(inputs, ["z"])
+    made = saved(part).graph
+    assert made.node[0] == message.graph.node[0]
+    assert made.node[1].output == ["t_3", "b"]
+    (devices,) = made.node[1].device_configurations
+    assert [spec.tensor_name for spec in devices.sharding_spec] == ["x", "t_3", "b"]
+    assert [value.name for value in made.input] == inputs
+    assert errors(part) == set()
+
+
 @pytest.mark.parametrize(
     ("inputs", "outputs", "error", "text"),
     [
