@@ -90,7 +90,10 @@ class Extraction {
     }
 
     // Inputs of the graph that are needed are to be given, or have a default.
-    void check_inputs() const {
+    void check_inputs() {
+        // Before version 4 of the IR, each initializer is the default of an input.
+        constexpr std::int64_t kFree = 4;
+        const bool stay = document_.root().int64(field<"ModelProto.ir_version">) < kFree;
         std::vector<std::string_view> missing;
         const auto has_default = [&](std::string_view name) {
             return graph_.initializers().contains(name) ||
@@ -99,8 +102,9 @@ class Extraction {
         const wire::FieldRow& list = field<"GraphProto.input">;
         graph_.fields()->for_each(list, [&](const wire::Field& each) {
             const auto name = main_.inner(list, each).text(field<"ValueInfoProto.name">);
-            if (needed_.is_needed(name) && !given_.contains(name) && !has_default(name))
-                missing.push_back(name);
+            if (!needed_.is_needed(name) || given_.contains(name)) return;
+            if (!has_default(name)) missing.push_back(name);
+            if (stay) defaults_.push_back(name);
         });
         if (!missing.empty()) {
             throw std::invalid_argument("the outputs need more inputs: " + listed(missing));
@@ -167,6 +171,7 @@ class Extraction {
             &rewrite);
         Message now = std::move(fields).finish(graph);
         for (const std::string& name : inputs_) add_value(made, now, inputs, graph_, name);
+        for (const std::string_view name : defaults_) add_value(made, now, inputs, graph_, name);
         for (const std::string& name : outputs_) add_value(made, now, outputs, graph_, name);
     }
 
@@ -208,6 +213,7 @@ class Extraction {
     const std::vector<std::string>& outputs_;
     std::unordered_set<std::string_view> given_;
     std::unordered_set<std::string_view> made_;
+    std::vector<std::string_view> defaults_;            // whose inputs must stay
     std::unordered_set<std::string_view> made_inside_;  // of subgraphs that are kept
     Needed needed_;
     CalledFunctions functions_;

@@ -483,7 +483,7 @@ class Model:
 
         Args:
             inputs: the names of its inputs, in their order: values of the main graph. An
-                initializer may be one.
+                initializer may be one. In a model of IR version 3, initializers stay inputs.
             outputs: the names of its outputs.
 
         Returns:

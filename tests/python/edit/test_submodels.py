@@ -203,6 +203,24 @@ def test_the_new_name_of_a_given_value_is_new() -> None:
     assert errors(part) == set()
 
 
+def test_initializers_are_inputs_before_version_4() -> None:
+    nodes = [
+        helper.make_node("Add", ["x", "w"], ["y"]), helper.make_node("Add", ["y", "v"], ["z"])
+    ]  # fmt: skip
+    tensors = [numpy_helper.from_array(np.ones(2, np.float32), name) for name in "vw"]
+    graph = helper.make_graph(
+        nodes, "g", floats("v", "w", "x"), floats("z"), tensors, value_info=floats("y")
+    )
+    message = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)], ir_version=3)
+    part = loads(message).extract(["x"], ["y"])
+    assert saved(part).graph.input == [message.graph.input[2], message.graph.input[1]]
+    assert errors(part) == set()
+    assert run(part, {"x": np.ones(2, np.float32)} | {"w": np.ones(2, np.float32)})
+    assert [value.name for value in loads(message).extract(["x", "w"], ["y"]).graph.inputs] == [
+        "x", "w",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("inputs", "outputs", "error", "text"),
     [
