@@ -35,6 +35,7 @@ constexpr const wire::FieldRow& kValueName = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kFunctions = field<"ModelProto.functions">;
 constexpr const wire::FieldRow& kImports = field<"ModelProto.opset_import">;
 constexpr const wire::FieldRow& kMetadata = field<"ModelProto.metadata_props">;
+constexpr const wire::FieldRow& kGraphMetadata = field<"GraphProto.metadata_props">;
 constexpr const wire::FieldRow& kDevices = field<"ModelProto.configuration">;
 
 [[noreturn]] void contradict(const std::string& reason) { throw std::invalid_argument(reason); }
@@ -220,15 +221,17 @@ class Merging {
 
     // Lists whose entries have keys: an entry of both models must be the same.
     void check_entries() {
+        const wire::FieldRow& key_of_entry = field<"StringStringEntryProto.key">;
         const std::array lists{
-            std::tuple(&kMetadata, &field<"StringStringEntryProto.key">, "metadata_props"),
-            std::tuple(&kDevices, &field<"DeviceConfigurationProto.name">,
-                       "device_configurations")};
-        for (const auto& [list, key, what] : lists) {
+            std::tuple(&Part::root, &kMetadata, &key_of_entry, "metadata_props"),
+            std::tuple(&Part::root, &kDevices, &field<"DeviceConfigurationProto.name">,
+                       "device_configurations"),
+            std::tuple(&Part::main, &kGraphMetadata, &key_of_entry, "graph.metadata_props")};
+        for (const auto& [holder, list, key, what] : lists) {
             std::unordered_map<std::string_view, Message> known;
-            Part::for_each(a_.root, *list,
+            Part::for_each(a_.*holder, *list,
                            [&](const Message& each) { known.emplace(each.text(*key), each); });
-            Part::for_each(b_.root, *list, [&](const Message& each) {
+            Part::for_each(b_.*holder, *list, [&](const Message& each) {
                 const auto other = known.find(each.text(*key));
                 is_new_entry_[list].push_back(other == known.end());
                 if (other != known.end() &&
@@ -278,7 +281,8 @@ class Merging {
         const model::Rewrite rewrite = std::cref(renamed_);
         fields.add(
             {b_.document, b_.main},
-            [&](const wire::FieldRow& row, auto, const wire::Field& each) {
+            [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& each) {
+                if (&row == &kGraphMetadata) return bool{is_new_entry_[&row][i]};
                 // The first model describes what is connected; a default is not used.
                 if (&row == &kInputs || &row == &field<"GraphProto.value_info">) {
                     return !renamed_.is_connected(value_of(b_.main, row, each));

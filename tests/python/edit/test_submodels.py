@@ -349,6 +349,18 @@ def test_metadata_and_imports_of_both() -> None:
     assert both.ir_version == 10
 
 
+def test_metadata_of_both_graphs() -> None:
+    a, b = chain("Abs", ("x", "y")), chain("Neg", ("p", "q"))
+    for message, key in ((a, "a"), (b, "b")):
+        message.graph.metadata_props.add(key="k", value="v")
+        message.graph.metadata_props.add(key=key, value=key)
+    both = saved(onnxmap.merge(loads(a), loads(b), {"y": "p"}))
+    assert [each.key for each in both.graph.metadata_props] == ["k", "a", "b"]
+    b.graph.metadata_props[0].value = "other"
+    with pytest.raises(ValueError, match=r"differ in graph\.metadata_props\['k'\]: remove"):
+        onnxmap.merge(loads(a), loads(b), {"y": "p"})
+
+
 def test_what_describes_a_connected_input_goes() -> None:
     a, b = chain("Abs", ("x", "y")), chain("Neg", ("p", "q"))
     for graph, name in ((a.graph, "y"), (b.graph, "p")):
