@@ -31,6 +31,7 @@ namespace {
 
 constexpr const wire::FieldRow& kInputs = field<"GraphProto.input">;
 constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
+constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 constexpr const wire::FieldRow& kValueName = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kFunctions = field<"ModelProto.functions">;
 constexpr const wire::FieldRow& kImports = field<"ModelProto.opset_import">;
@@ -276,7 +277,9 @@ class Merging {
         Assembly fields(made, graph.table());
         fields.add(
             {a_.document, a_.main}, [&](const wire::FieldRow& row, auto, const wire::Field& each) {
-                return &row != &kOutputs || !connected.contains(value_of(a_.main, row, each));
+                // What is connected is described anew.
+                return (&row != &kOutputs && &row != &kValueInfos) ||
+                       !connected.contains(value_of(a_.main, row, each));
             });
         const model::Rewrite rewrite = std::cref(renamed_);
         fields.add(
@@ -284,7 +287,7 @@ class Merging {
             [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& each) {
                 if (&row == &kGraphMetadata) return bool{is_new_entry_[&row][i]};
                 // The first model describes what is connected; a default is not used.
-                if (&row == &kInputs || &row == &field<"GraphProto.value_info">) {
+                if (&row == &kInputs || &row == &kValueInfos) {
                     return !renamed_.is_connected(value_of(b_.main, row, each));
                 }
                 if (&row == &field<"GraphProto.quantization_annotation">) {
@@ -315,7 +318,7 @@ class Merging {
         for (const auto& [name, value] : b_.outputs) still.insert(renamed_.value(name));
         for (const std::string_view name : connected) {
             if (still.contains(std::string(name)) || a_.inputs.contains(name)) continue;
-            model::insert(made, merged.current(), field<"GraphProto.value_info">, UINT64_MAX,
+            model::insert(made, merged.current(), kValueInfos, UINT64_MAX,
                           model::Original{a_.document, a_.outputs.at(name)});
         }
     }

@@ -367,6 +367,7 @@ def test_what_describes_a_connected_input_goes() -> None:
         graph.quantization_annotation.add(tensor_name=name)
     b.graph.initializer.append(numpy_helper.from_array(np.zeros(2, np.float32), "p"))
     b.graph.value_info.append(helper.make_tensor_value_info("p", 1, [2]))
+    a.graph.value_info.append(helper.make_tensor_value_info("y", 1, [2]))
     both = onnxmap.merge(loads(a), loads(b), {"y": "p"})
     ours = saved(both)
     assert not ours.graph.initializer
