@@ -16,6 +16,7 @@
 #include "model/copied_external_values.hpp"
 #include "model/equality.hpp"
 #include "model/graph.hpp"
+#include "model/training_uses.hpp"
 #include "model/value_type.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/assembly.hpp"
@@ -54,7 +55,16 @@ struct Part {
         });
         model::CapturedUses uses([](auto&&...) {},
                                  [&](std::string_view name) { made_inside.insert(name); });
-        uses.find_in(main, of.limits().depth + 1);
+        const std::uint32_t depth = of.limits().depth + 1;
+        uses.find_in(main, depth);
+        // Training runs the main graph and an algorithm as one graph, and has outputs of both.
+        for (const Message& training : model::training_info_of(of, main)) {
+            model::find_in_training(training, depth, uses,
+                                    [&](const Message& entry, const wire::FieldRow& text) {
+                                        if (&text == &field<"StringStringEntryProto.value">)
+                                            trained.insert(entry.text(text));
+                                    });
+        }
         for_each(main, field<"GraphProto.node">, [&](const Message& node) {
             const std::string_view name = node.text(field<"NodeProto.name">);
             if (!name.empty()) nodes.insert(name);
@@ -73,7 +83,8 @@ struct Part {
     std::unordered_map<std::string_view, Message> inputs;
     std::unordered_map<std::string_view, Message> outputs;
     std::unordered_set<std::string_view> made;
-    std::unordered_set<std::string_view> made_inside;  // of subgraphs
+    std::unordered_set<std::string_view> made_inside;  // of subgraphs and training
+    std::unordered_set<std::string_view> trained;      // outputs that training assigns
     std::unordered_set<std::string_view> nodes;
 };
 
@@ -126,21 +137,25 @@ class Merging {
         : a_(a), b_(b), options_(options), renamed_(options) {}
 
     void run(const model::Document& made) {
+        check_training();
         check_connections();
         check_names();
         check_imports();
         check_functions();
         check_entries();
-        if (b_.root.has(field<"ModelProto.training_info">)) {
-            contradict(
-                "the second model has training information, which names values that get "
-                "other names: clear training_info before");
-        }
         add_root(made);
         add_graph(made);
     }
 
   private:
+    void check_training() const {
+        if (b_.root.has(field<"ModelProto.training_info">)) {
+            contradict(
+                "the second model has training information, which is about that model alone: its "
+                "steps would run the first one as well; clear training_info before");
+        }
+    }
+
     void check_connections() const {
         std::unordered_set<std::string_view> inputs;
         for (const auto& [output, input] : options_.connect) {
@@ -156,6 +171,10 @@ class Merging {
             if (made && taken &&
                 (made->kind != taken->kind || made->elem_type != taken->elem_type)) {
                 contradict(in_quotes(output) + " has another type than " + in_quotes(input));
+            }
+            if (a_.trained.contains(output)) {
+                contradict("the training of the first model assigns its output " +
+                           in_quotes(output) + ", which would be none: clear training_info before");
             }
             if (b_.made_inside.contains(input))
                 contradict("a subgraph has a value " + in_quotes(input) + " of its own");

@@ -399,7 +399,7 @@ def trained(message: ModelProto) -> ModelProto:
         (chain("Neg", ("p", "q"), opset=20), {}, ValueError, r"convert_version\(20\)"),
         (chain("Neg", ("p", "q"), k="other"), {}, ValueError, r"metadata_props\['k'\]"),
         (other_function(chain("Neg", ("p", "q")), "Neg"), {}, ValueError, f"'{DOMAIN}::F'"),
-        (trained(chain("Neg", ("p", "q"))), {}, ValueError, "training information"),
+        (trained(chain("Neg", ("p", "q"))), {}, ValueError, "its steps would run the first"),
     ],
 )
 def test_refused_merges(
@@ -410,6 +410,24 @@ def test_refused_merges(
         onnxmap.merge(loads(a), loads(b), connect)
     with pytest.raises(TypeError, match="takes Models"):
         onnxmap.merge(loads(a), b)  # type: ignore[arg-type]
+
+
+def test_training_of_the_first_model() -> None:
+    """It runs the main graph and its algorithm as one graph."""
+    a = chain("Mul", ("x", "y"))
+    a.graph.node[0].input.append("w")
+    a.graph.initializer.append(numpy_helper.from_array(np.ones(2, np.float32), "w"))
+    training = a.training_info.add()
+    training.algorithm.node.add(op_type="Neg", input=["y"], output=["step"])
+    training.algorithm.output.extend(floats("step"))
+    binding = training.update_binding.add(key="w", value="step")
+    assert errors(onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))), {"y": "p"})) == set()
+    with pytest.raises(ValueError, match="both models have a value 'step'"):
+        onnxmap.merge(loads(a), loads(chain("Neg", ("p", "step"))), {"y": "p"})
+    binding.value = "y"
+    with pytest.raises(ValueError, match="training of the first model assigns its output 'y'"):
+        onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))), {"y": "p"})
+    assert saved(onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))))).training_info
 
 
 def test_types_of_connections() -> None:
