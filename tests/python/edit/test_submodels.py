@@ -418,6 +418,7 @@ def test_training_of_the_first_model() -> None:
     a.graph.node[0].input.append("w")
     a.graph.initializer.append(numpy_helper.from_array(np.ones(2, np.float32), "w"))
     training = a.training_info.add()
+    training.algorithm.name = "algorithm"
     training.algorithm.node.add(op_type="Neg", input=["y"], output=["step"])
     training.algorithm.output.extend(floats("step"))
     binding = training.update_binding.add(key="w", value="step")
