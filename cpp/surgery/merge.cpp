@@ -17,10 +17,10 @@
 #include "model/equality.hpp"
 #include "model/graph.hpp"
 #include "model/training_uses.hpp"
-#include "model/value_type.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/assembly.hpp"
 #include "surgery/called_functions.hpp"
+#include "surgery/connected_types.hpp"
 #include "surgery/graph_parts.hpp"
 
 namespace onnxmap::surgery {
@@ -166,12 +166,7 @@ class Merging {
             if (to == b_.inputs.end())
                 throw UnknownNames("the second model has no input " + in_quotes(input));
             if (!inputs.insert(input).second) contradict(in_quotes(input) + " is connected twice");
-            const auto made = model::type_of_value(a_.document, from->second);
-            const auto taken = model::type_of_value(b_.document, to->second);
-            if (made && taken &&
-                (made->kind != taken->kind || made->elem_type != taken->elem_type)) {
-                contradict(in_quotes(output) + " has another type than " + in_quotes(input));
-            }
+            check_types(a_.document, from->second, b_.document, to->second);
             if (a_.trained.contains(output)) {
                 contradict("the training of the first model assigns its output " +
                            in_quotes(output) + ", which would be none: clear training_info before");

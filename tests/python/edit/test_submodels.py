@@ -431,11 +431,39 @@ def test_training_of_the_first_model() -> None:
     assert saved(onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))))).training_info
 
 
-def test_types_of_connections() -> None:
-    b = chain("Neg", ("p", "q"))
-    b.graph.input[0].type.tensor_type.elem_type = TensorProto.DOUBLE
-    with pytest.raises(ValueError, match="another type"):
-        onnxmap.merge(loads(chain("Abs", ("x", "y"))), loads(b), {"y": "p"})
+FLOAT = helper.make_tensor_type_proto(1, [2])
+SEQUENCES = [helper.make_sequence_type_proto(FLOAT), helper.make_sequence_type_proto(
+    helper.make_tensor_type_proto(1, [3])
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "taken", "text"),
+    [
+        (FLOAT, helper.make_tensor_type_proto(11, [2]), r"'y' is FLOAT\[2\], .* DOUBLE\[2\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, [5]), r"'p' is FLOAT\[5\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, [2, "N"]), r"'p' is FLOAT\[2, 'N'\]$"),
+        (helper.make_tensor_type_proto(1, [None]), helper.make_tensor_type_proto(1, []),
+         r"FLOAT\[\?\], .* FLOAT\[\]$"),
+        (FLOAT, helper.make_sparse_tensor_type_proto(1, [2]), r"is a sparse FLOAT\[2\]$"),
+        (FLOAT, helper.make_optional_type_proto(FLOAT), r"is an optional FLOAT\[2\]$"),
+        (*SEQUENCES, r"a sequence of FLOAT\[2\], .* a sequence of FLOAT\[3\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, ["N"]), ""),
+        (helper.make_tensor_type_proto(1, [-1, 3]), helper.make_tensor_type_proto(1, [4, None]), ""),
+        (FLOAT, helper.make_tensor_type_proto(1, None), ""),
+        (FLOAT, onnx.TypeProto(), ""),
+        (SEQUENCES[0], SEQUENCES[0], ""),
+    ],
+)  # fmt: skip
+def test_types_of_connections(made: onnx.TypeProto, taken: onnx.TypeProto, text: str) -> None:
+    a, b = chain("Identity", ("x", "y")), chain("Identity", ("p", "q"))
+    a.graph.output[0].type.CopyFrom(made)
+    b.graph.input[0].type.CopyFrom(taken)
+    if text:
+        with pytest.raises(ValueError, match=text):
+            onnxmap.merge(loads(a), loads(b), {"y": "p"})
+    else:
+        assert len(onnxmap.merge(loads(a), loads(b), {"y": "p"}).graph.nodes) == 2
 
 
 def test_names_inside_of_subgraphs_collide() -> None:
