@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "model/captured_values.hpp"
 #include "model/list_names.hpp"
@@ -110,6 +111,7 @@ void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::ui
             inner->for_each_captured([&](std::string_view name) {
                 in_flight_.add(name, {position, false}, Note{*this});
             });
+            inner->settle();
             const bool is_list = attribute.value_field() == &field<"AttributeProto.graphs">;
             subgraphs_.push_back({position, attribute.name(), place,
                                   is_list ? "graphs[" + std::to_string(i++) + "]" : "g",
@@ -209,6 +211,23 @@ void Needed::find() {
             need_id(used_[i]);
         }
     }
+}
+
+void Needed::settle() {
+    model::NameTable own;
+    os::LargeVector<Value> values;
+    for (std::uint32_t i = 0; i < names_.size(); ++i) {
+        if (values_[i].maker == kNone) continue;
+        own.add(names_.name(i));
+        values.push_back(values_[i]);
+    }
+    names_ = std::move(own);
+    values_ = std::move(values);
+    // Not `= {}`, which keeps the memory.
+    used_ = decltype(used_)();
+    ends_ = decltype(ends_)();
+    parameters_ = decltype(parameters_)();
+    waiting_ = decltype(waiting_)();
 }
 
 bool Needed::is_needed(std::string_view value) const {

@@ -117,6 +117,10 @@ class Needed {
     std::uint32_t id_of(std::string_view name);
     std::uint32_t id_of(const Operator& called);
     void need_id(std::uint32_t value);
+    // Keeps what is known of the names that the body makes, and gives up the rest: a name that
+    // passes through many subgraphs is then kept by the outermost only. Nothing can be needed or
+    // found after that.
+    void settle();
 
     const model::Document& document_;
     Of subgraphs_of_;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -10,6 +11,7 @@ import pytest
 from onnx import helper
 from support.edits.models import EDIT_MODELS, edited_model
 from support.processes.steep_times import GROWTH, too_steep
+from support.processes.subprocesses import growth_kib
 from support.readers.public_loops import REFUSALS
 from support.readers.whole_models import disagreement
 from support.run_options import EXHAUSTIVE, SANITIZED
@@ -108,3 +110,28 @@ def test_time_is_linear(verb: str) -> None:
 
     small, large = made
     assert too_steep(lambda: work(small), lambda: work(large)) is None
+
+
+def nested(depth: int, names: int) -> bytes:
+    """Subgraphs in subgraphs, of which the innermost uses values of the main graph."""
+    output = helper.make_tensor_value_info("y", 1, [2])
+    used = [f"x{i}" for i in range(names)]
+    node = helper.make_node("Sum", used, ["y"])
+    for _ in range(depth):
+        graph = helper.make_graph([node], "g", [], [output])
+        node = helper.make_node("If", ["c"], ["y"], then_branch=graph)
+    inputs = [helper.make_tensor_value_info(name, 1, [2]) for name in ["c", *used]]
+    graph = helper.make_graph([node], "g", inputs, [output])
+    return helper.make_model(graph, ir_version=9).SerializeToString()
+
+
+@pytest.mark.skipif(SANITIZED, reason="memory")
+@pytest.mark.parametrize("verb", ["prune()", "extract(['c', *(f'x{i}' for i in range(30000))], ['y'])"])
+def test_names_that_pass_through_subgraphs_are_kept_once(tmp_path: Path, verb: str) -> None:
+    grown = {}
+    for depth in (2, 20):
+        path = tmp_path / str(depth)
+        path.write_bytes(nested(depth, 30_000))
+        model = f"onnxmap.loads(data).{verb}"
+        grown[depth] = growth_kib(f"open({str(path)!r}, 'rb').read()", model)["growth"]
+    assert grown[20] < 1.5 * grown[2], grown
