@@ -10,7 +10,6 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/renaming.hpp"
 #include "bindings/work_and_tell.hpp"
-#include "surgery/assembly.hpp"
 #include "surgery/clean.hpp"
 #include "surgery/extract.hpp"
 #include "surgery/merge.hpp"
@@ -85,21 +84,11 @@ std::vector<std::string> names_in(const py::list& names) {
     return found;
 }
 
-// A name that no value has is a KeyError.
-template <class Make>
-DocumentPtr made_of(const DocumentPtr& self, Make&& make) {
-    static_cast<void>(self->check_for_changes());
-    try {
-        return below_guard(self, make);
-    } catch (const surgery::UnknownNames& error) {
-        throw py::key_error(error.what());
-    }
-}
-
 DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::list& outputs) {
     const auto given = names_in(inputs);
     const auto made = names_in(outputs);
-    return made_of(self, [&] { return surgery::extract(self, given, made); });
+    static_cast<void>(self->check_for_changes());
+    return below_guard(self, [&] { return surgery::extract(self, given, made); });
 }
 
 DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::list& connect,
@@ -109,8 +98,9 @@ DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::l
         const auto pair = py::reinterpret_borrow<py::tuple>(each);
         options.connect.emplace_back(value_name(pair[0]), value_name(pair[1]));
     }
+    static_cast<void>(self->check_for_changes());
     static_cast<void>(other->check_for_changes());
-    return made_of(self, [&] {
+    return below_guard(self, [&] {
         return below_guard(other, [&] { return surgery::merge(*self, *other, options); });
     });
 }
@@ -138,11 +128,9 @@ py::tuple set_dims(const DocumentPtr& self, const py::list& dims, const py::list
         for (const py::handle dim : py::list(pair[1])) shape.push_back(new_dim(dim));
         given.inputs.emplace_back(value_name(pair[0]), std::move(shape));
     }
-    surgery::DimReport report;
-    static_cast<void>(made_of(self, [&]() -> DocumentPtr {
-        report = surgery::set_dims(*self, given);
-        return self;
-    }));
+    static_cast<void>(self->check_for_changes());
+    const surgery::DimReport report =
+        below_guard(self, [&] { return surgery::set_dims(*self, given); });
     return py::make_tuple(list_of_names(report.value_infos), list_of_names(report.constants));
 }
 

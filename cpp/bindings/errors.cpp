@@ -2,6 +2,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <stdexcept>
+
 #include "base/error.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
@@ -26,6 +28,11 @@ void raise(const FileError& error) {
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
 }
 
+// pybind11 would take names in the text for UTF-8.
+void raise(const std::invalid_argument& error) {
+    PyErr_SetObject(PyExc_ValueError, package::printable()(to_str(error.what())).ptr());
+}
+
 }  // namespace
 
 void register_errors() {
@@ -36,6 +43,8 @@ void register_errors() {
         } catch (const Error& error) {
             raise(error);
         } catch (const FileError& error) {
+            raise(error);
+        } catch (const std::invalid_argument& error) {
             raise(error);
         }
     });

@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
+#include <string>
 
+#include "base/error.hpp"
 #include "model/copy_message.hpp"
 #include "model/document.hpp"
 
 namespace onnxmap::surgery {
 
-/// A name, or several, that the models lack; a KeyError in Python.
-struct UnknownNames : std::invalid_argument {
-    using std::invalid_argument::invalid_argument;
+/// A name, or several, that the models lack: Error `name.unknown`.
+struct UnknownNames : Error {
+    explicit UnknownNames(const std::string& message) : Error("name.unknown", message) {}
 };
 
 /// A model without fields, with the folder of external data and the limits of another one.

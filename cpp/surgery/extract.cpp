@@ -65,8 +65,12 @@ class Extraction {
 
   private:
     void check_names() const {
-        if (given_.size() != inputs_.size() || made_.size() != outputs_.size()) {
-            throw std::invalid_argument("a name is given twice");
+        for (const auto* const names : {&inputs_, &outputs_}) {
+            std::unordered_set<std::string_view> seen;
+            for (const std::string& name : *names) {
+                if (!seen.insert(name).second)
+                    throw std::invalid_argument(in_quotes(name) + " is given twice");
+            }
         }
         if (outputs_.empty()) throw std::invalid_argument("a model needs an output");
         std::vector<std::string_view> unknown;

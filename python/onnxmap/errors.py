@@ -218,7 +218,7 @@ _CLASSES: dict[str, type[OnnxMapError]] = {
     "ext.missing": MissingDataError, "ext.permission": DataPermissionError,
     "wire": ParseError, "model": ParseError, "limit": LimitError, "tensor": TensorError,
     "edit": EditError, "ext": ExternalDataError, "file": FileChangedError, "save": SaveError,
-    "check": CheckError,
+    "check": CheckError, "name": UnknownNameError,
 }  # fmt: skip
 
 

@@ -226,7 +226,8 @@ def test_initializers_are_inputs_before_version_4() -> None:
     [
         (["nope", "x"], ["y", "nor"], KeyError, "no value 'nope', 'nor'"),
         (["x"], ["y"], ValueError, "need more inputs: 'c'"),
-        (["x", "x"], ["y"], ValueError, "given twice"),
+        (["x", "c", "x"], ["y"], ValueError, "'x' is given twice"),
+        (["x", "c"], ["y", "y"], ValueError, "'y' is given twice"),
         (["x"], [], ValueError, "needs an output"),
         (["x", "c"], ["k"], ValueError, r"nothing tells of 'k'.*infer_shapes\(\)"),
         (["x"], [1], TypeError, "str"),
@@ -480,6 +481,26 @@ def test_names_inside_of_subgraphs_collide() -> None:
     for first, second in ((chain("Abs", ("x", "y")), b), (b, chain("Abs", ("x", "y")))):
         with pytest.raises(ValueError, match="value 'x': give a prefix"):
             onnxmap.merge(loads(first), loads(second))
+
+
+def test_names_in_errors() -> None:
+    """Also those that are not UTF-8."""
+    data = chain("Abs", ("x", "yy"), node_name="n").SerializeToString()
+    model = onnxmap.loads(data.replace(b"yy", b"\xff\xfe"))
+    name = model.graph.outputs[0].name
+    for refused in (
+        lambda: model.extract(["x"], ["\udcfd"]),
+        lambda: model.set_dims({"\udcfd": 1}),
+        lambda: onnxmap.merge(model, model, {"\udcfd": "x"}),
+        lambda: onnxmap.merge(model, model, {name: "\udcfd"}),
+    ):
+        with pytest.raises(onnxmap.UnknownNameError, match=r"'\\xfd'") as caught:
+            refused()
+        assert caught.value.code == "name.unknown"
+    with pytest.raises(ValueError, match=r"both models have a value '\\xff\\xfe'"):
+        onnxmap.merge(model, model, {name: "x"})
+    with pytest.raises(ValueError, match=r"'\\xff\\xfe' is given twice"):
+        model.extract(["x"], [name, name])
 
 
 def test_reverted() -> None:
