@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include <stdexcept>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "bindings/package_seam.hpp"
@@ -30,7 +31,10 @@ void raise(const FileError& error) {
 
 // pybind11 would take names in the text for UTF-8.
 void raise(const std::invalid_argument& error) {
-    PyErr_SetObject(PyExc_ValueError, package::printable()(to_str(error.what())).ptr());
+    const std::string_view text = error.what();
+    const auto shown = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+        text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
+    if (shown) PyErr_SetObject(PyExc_ValueError, shown.ptr());
 }
 
 }  // namespace

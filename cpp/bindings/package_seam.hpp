@@ -15,7 +15,6 @@ inline constexpr auto descriptor = python_object<"onnxmap.interop.from_libraries
 inline constexpr auto enums = python_object<"onnxmap._base.enums", "ENUMS">;
 inline constexpr auto external_data = python_object<"onnxmap.types", "ExternalData">;
 inline constexpr auto make_error = python_object<"onnxmap.errors", "make_error">;
-inline constexpr auto printable = python_object<"onnxmap.errors", "printable">;
 inline constexpr auto reduce_tensor =
     python_object<"onnxmap._read.pickled_tensors", "reduce_tensor">;
 inline constexpr auto to_ir = python_object<"onnxmap.interop.ir", "to_ir">;
