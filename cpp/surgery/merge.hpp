@@ -11,7 +11,7 @@
 namespace onnxmap::surgery {
 
 struct MergeOptions {
-    /// Outputs of the first model, and the inputs of the second that they become.
+    /// An output of the first model, and the input of the second whose place it takes.
     std::vector<std::pair<std::string, std::string>> connect;
     /// Before the names of values and nodes of the second model, in subgraphs, too.
     std::string prefix;
@@ -20,8 +20,8 @@ struct MergeOptions {
 /// A model that runs `a`, then `b`. Its inputs and outputs are those of both, without the connected
 /// ones. Throws UnknownNames, and std::invalid_argument if the models contradict each other: they
 /// have values or nodes of one name, import two versions of a domain, or have different functions,
-/// metadata or device configurations of one name; or if a connection has two types, or `b` has
-/// training information.
+/// metadata or device configurations of one name; or if a connection has two types, `b` has
+/// training information, or that of `a` assigns a connected output.
 [[nodiscard]] std::shared_ptr<const model::Document> merge(const model::Document& a,
                                                            const model::Document& b,
                                                            const MergeOptions& options);

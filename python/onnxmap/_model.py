@@ -476,10 +476,10 @@ class Model:
     def extract(self, inputs: Iterable[str], outputs: Iterable[str]) -> Model:
         """Return the part of the model between these values as a model of its own.
 
-        It has the nodes that the outputs need if the inputs are given, and what these nodes use:
-        initializers, values for their subgraphs, functions and imports. Everything else about the
-        model comes along but its training information. The weights are referred to, not copied: the
-        file must stay as it is until the new model is saved.
+        It computes the outputs from the inputs: it has the nodes between them, and what these nodes
+        use, such as initializers, functions and imports. Everything else about the model comes
+        along but its training information. The weights are referred to, not copied: the file must
+        stay as it is until the new model is saved.
 
         Args:
             inputs: the names of its inputs, in their order: values of the main graph. An
@@ -490,11 +490,16 @@ class Model:
             A model that is edited: `revert()` leaves nothing of it.
 
         Raises:
-            KeyError: the main graph has no value of a name; the error lists such names.
+            UnknownNameError: the main graph has no value of a name; the error lists such names.
+            TypeError: names are one str, not a list of them.
             ValueError: the outputs need an input of the model that is not given; a value has no
-                known type and rank; or a name is given twice.
+                known type and rank; a name is given twice; or a subgraph has a value of its own
+                with the name of an input.
             ParseError: `model.duplicate_name`: several nodes make one value.
         """
+        for names in (inputs, outputs):
+            if isinstance(names, str):
+                raise TypeError(f"extract takes lists of names, not a str: [{names[:99]!r}]")
         return self._with(_core.extract(self._open(), list(inputs), list(outputs)))
 
     def set_dims(
@@ -518,7 +523,7 @@ class Model:
             as they are: sizes for Reshape, Expand, Tile, Slice, Resize and ConstantOfShape.
 
         Raises:
-            KeyError: no dimension has that name, or no input.
+            UnknownNameError: no dimension has that name, or no input.
             ValueError: a dimension would be two different ones, or is negative; or an input has
                 another rank, or none that is known.
         """
@@ -986,19 +991,21 @@ def merge(
     Args:
         a: a model.
         b: another one.
-        connect: inputs of `b` by the outputs of `a` that they become. An input that is connected
-            loses its default.
+        connect: `{output of a: input of b}`. `b` takes the output of `a` where it took that input,
+            and both go from the lists of outputs and inputs. A default of the input goes as well.
         prefix: what to put before the names of `b`'s values and nodes, those of subgraphs included.
 
     Returns:
         A model that is edited: `revert()` leaves nothing of it.
 
     Raises:
-        KeyError: there is no such output or input.
+        UnknownNameError: there is no such output or input.
+        TypeError: an argument is of another type.
         ValueError: the models contradict each other. Both have a value or node of one name: give a
             prefix. They import two versions of a domain: call `convert_version` on one before. They
-            have different functions, metadata or device configurations of one name. A connection
-            has two types, or `b` has training information.
+            have different functions, metadata or device configurations of one name. An output has
+            another type than the input it is connected to, or another rank or other numbers in its
+            shape. `b` has training information, or that of `a` assigns a connected output.
 
     Example:
         >>> both = onnxmap.merge(encoder, decoder, {"hidden": "states"}, prefix="decoder/")
@@ -1007,5 +1014,11 @@ def merge(
     for model in (a, b):
         if not isinstance(model, Model):
             raise TypeError(f"merge takes Models, not {type(model).__name__}")
+    for given, kind, takes in (
+        (connect, Mapping, "connect is a dict {output of a: input of b}"),
+        (prefix, str, "prefix is a str"),
+    ):
+        if given is not None and not isinstance(given, kind):
+            raise TypeError(f"{takes}, not {type(given).__name__}")
     made = _core.merge(a._open(), b._open(), list((connect or {}).items()), prefix or "")
     return a._with(made)
