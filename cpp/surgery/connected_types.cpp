@@ -34,8 +34,7 @@ bool fits(const ValueType& a, const ValueType& b) {
 }
 
 std::string element_text(const ValueType& type) {
-    const auto* const known =
-        type.elem_type ? onnx::find_data_type(*type.elem_type) : nullptr;
+    const auto* const known = type.elem_type ? onnx::find_data_type(*type.elem_type) : nullptr;
     return known == nullptr ? "?" : std::string(known->name);
 }
 
@@ -46,8 +45,9 @@ std::string shape_text(const ValueType& type) {
     for (std::size_t i = 0; i < std::min(type.shape->size(), kMostShown); ++i) {
         const Dimension& dim = (*type.shape)[i];
         if (i != 0) text += ", ";
-        text += dim.value ? std::to_string(*dim.value)
-                          : dim.param.empty() ? "?" : in_quotes(dim.param);
+        text += dim.value           ? std::to_string(*dim.value)
+                : dim.param.empty() ? "?"
+                                    : in_quotes(dim.param);
     }
     return text + (type.shape->size() > kMostShown ? ", ...]" : "]");
 }

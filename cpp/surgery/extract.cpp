@@ -155,7 +155,8 @@ class Extraction {
         std::unordered_map<std::string_view, std::string> renamed;
         const model::Rewrite rewrite = [&](const wire::FieldRow&, const wire::FieldRow& row,
                                            std::string_view text) -> std::optional<std::string> {
-            if (&row != &field<"NodeProto.output"> && &row != &field<"ShardingSpecProto.tensor_name">)
+            if (&row != &field<"NodeProto.output"> &&
+                &row != &field<"ShardingSpecProto.tensor_name">)
                 return std::nullopt;
             const auto found = renamed.find(text);
             return found == renamed.end() ? std::nullopt : std::optional(found->second);

@@ -289,12 +289,12 @@ class Merging {
         };
         const Message graph = model::make_present(made, made.root(), field<"ModelProto.graph">);
         Assembly fields(made, graph.table());
-        fields.add(
-            {a_.document, a_.main}, [&](const wire::FieldRow& row, auto, const wire::Field& each) {
-                // What is connected is described anew.
-                return (&row != &kOutputs && &row != &kValueInfos) ||
-                       !connected.contains(value_of(a_.main, row, each));
-            });
+        fields.add({a_.document, a_.main},
+                   [&](const wire::FieldRow& row, auto, const wire::Field& each) {
+                       // What is connected is described anew.
+                       return (&row != &kOutputs && &row != &kValueInfos) ||
+                              !connected.contains(value_of(a_.main, row, each));
+                   });
         const model::Rewrite rewrite = std::cref(renamed_);
         fields.add(
             {b_.document, b_.main},

@@ -126,7 +126,9 @@ def nested(depth: int, names: int) -> bytes:
 
 
 @pytest.mark.skipif(SANITIZED, reason="memory")
-@pytest.mark.parametrize("verb", ["prune()", "extract(['c', *(f'x{i}' for i in range(30000))], ['y'])"])
+@pytest.mark.parametrize(
+    "verb", ["prune()", "extract(['c', *(f'x{i}' for i in range(30000))], ['y'])"]
+)
 def test_names_that_pass_through_subgraphs_are_kept_once(tmp_path: Path, verb: str) -> None:
     grown = {}
     for depth in (2, 20):

@@ -1,0 +1,238 @@
+"""`onnxmap.merge` beside onnx.compose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, compose, helper, numpy_helper
+from support.edits.rich_model import saved
+from support.run_options import EXHAUSTIVE, SANITIZED
+from support.surgery.models import floats, loads, run
+from support.surgery.programs import FEED, errors
+from support.surgery.random_models import DOMAIN, random_model
+
+import onnxmap
+
+SEEDS = range(500 if EXHAUSTIVE else 4 if SANITIZED else 8)
+
+
+def test_merged_models_compute_one_after_the_other() -> None:
+    for seed in SEEDS:
+        first, second = random_model(seed), random_model(seed + 1000)
+        output = first.graph.output[0].name
+        a, b = loads(first), loads(second)
+        both = onnxmap.merge(a, b, {output: "x"}, prefix="b/")
+        assert not a.edited
+        assert not b.edited
+        assert errors(both) == set(), seed
+        before = run(first, FEED)
+        after = run(second, FEED | {"x": before[output]})
+        expected = {name: value for name, value in before.items() if name != output}
+        expected |= {f"b/{name}": value for name, value in after.items()}
+        found = run(both, FEED | {"b/c": FEED["c"]})
+        assert {k: v.tobytes() for k, v in found.items()} == {
+            k: v.tobytes() for k, v in expected.items()
+        }
+        # The official one leaves the names in subgraphs without the prefix.
+        official = compose.merge_graphs(first.graph, second.graph, [(output, "x")], prefix2="b/")
+        ours = saved(both)
+        for mine, theirs in zip(ours.graph.node, official.node, strict=True):
+            assert (mine.name, mine.op_type) == (theirs.name, theirs.op_type)
+            assert (mine.input, mine.output) == (theirs.input, theirs.output)
+        assert ours.graph.name == official.name
+        for field in ("input", "output", "initializer"):
+            assert [each.name for each in getattr(ours.graph, field)] == [
+                each.name for each in getattr(official, field)
+            ]
+        inner = {value.name for value in official.value_info} | {output}  # is one now
+        assert {value.name for value in ours.graph.value_info} == inner
+
+
+def chain(op_type: str, names: tuple[str, str], opset: int = 18, **fields: Any) -> ModelProto:
+    values = [helper.make_tensor_value_info(name, 1, [2]) for name in names]
+    node = helper.make_node(op_type, [names[0]], [names[1]], fields.pop("node_name", ""))
+    graph = helper.make_graph([node], "g", values[:1], values[1:])
+    opsets = [helper.make_opsetid("", opset)]
+    message = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    for key, value in fields.items():
+        message.metadata_props.add(key=key, value=value)
+    return message
+
+
+def test_metadata_and_imports_of_both() -> None:
+    b = chain("Neg", ("b", "c"), k="v", other="o")
+    b.opset_import.add(domain="extra", version=2)
+    b.ir_version = 10
+    both = saved(onnxmap.merge(loads(chain("Abs", ("a", "b"), k="v")), loads(b), {"b": "b"}))
+    assert [node.op_type for node in both.graph.node] == ["Abs", "Neg"]
+    assert [(opset.domain, opset.version) for opset in both.opset_import] == [
+        ("", 18), ("extra", 2),
+    ]  # fmt: skip
+    assert [(each.key, each.value) for each in both.metadata_props] == [("k", "v"), ("other", "o")]
+    assert both.ir_version == 10
+
+
+def test_metadata_of_both_graphs() -> None:
+    a, b = chain("Abs", ("x", "y")), chain("Neg", ("p", "q"))
+    for message, key in ((a, "a"), (b, "b")):
+        message.graph.metadata_props.add(key="k", value="v")
+        message.graph.metadata_props.add(key=key, value=key)
+    both = saved(onnxmap.merge(loads(a), loads(b), {"y": "p"}))
+    assert [each.key for each in both.graph.metadata_props] == ["k", "a", "b"]
+    b.graph.metadata_props[0].value = "other"
+    with pytest.raises(ValueError, match=r"differ in graph\.metadata_props\['k'\]: remove"):
+        onnxmap.merge(loads(a), loads(b), {"y": "p"})
+
+
+def test_what_describes_a_connected_input_goes() -> None:
+    a, b = chain("Abs", ("x", "y")), chain("Neg", ("p", "q"))
+    for graph, name in ((a.graph, "y"), (b.graph, "p")):
+        graph.quantization_annotation.add(tensor_name=name)
+    b.graph.initializer.append(numpy_helper.from_array(np.zeros(2, np.float32), "p"))
+    b.graph.value_info.append(helper.make_tensor_value_info("p", 1, [2]))
+    a.graph.value_info.append(helper.make_tensor_value_info("y", 1, [2]))
+    both = onnxmap.merge(loads(a), loads(b), {"y": "p"})
+    ours = saved(both)
+    assert not ours.graph.initializer
+    assert [value.name for value in ours.graph.value_info] == ["y"]
+    assert [note.tensor_name for note in ours.graph.quantization_annotation] == ["y"]
+    assert errors(both) == set()
+
+
+def other_function(message: ModelProto, op_type: str) -> ModelProto:
+    node = helper.make_node(op_type, ["p"], ["q"])
+    function = helper.make_function(DOMAIN, "F", ["p"], ["q"], [node], message.opset_import)
+    message.functions.append(function)
+    return message
+
+
+def trained(message: ModelProto) -> ModelProto:
+    message.training_info.add()
+    return message
+
+
+@pytest.mark.parametrize(
+    ("b", "connect", "error", "text"),
+    [
+        (chain("Neg", ("x", "y")), {"nope": "x"}, KeyError, "no output 'nope'"),
+        (chain("Neg", ("x", "y")), {"y": "nope"}, KeyError, "no input 'nope'"),
+        (chain("Neg", ("x", "y")), {"y": "x"}, ValueError, "both have a value 'y'|both models"),
+        (chain("Neg", ("z", "x")), {}, ValueError, "value 'x': give a prefix"),
+        (chain("Neg", ("p", "q"), node_name="n"), {}, ValueError, "node 'n'"),
+        (chain("Neg", ("p", "q"), opset=20), {}, ValueError, r"convert_version\(20\)"),
+        (chain("Neg", ("p", "q"), k="other"), {}, ValueError, r"metadata_props\['k'\]"),
+        (other_function(chain("Neg", ("p", "q")), "Neg"), {}, ValueError, f"'{DOMAIN}::F'"),
+        (trained(chain("Neg", ("p", "q"))), {}, ValueError, "its steps would run the first"),
+    ],
+)
+def test_refused_merges(
+    b: ModelProto, connect: dict[str, str], error: type[Exception], text: str
+) -> None:
+    a = other_function(chain("Abs", ("x", "y"), node_name="n", k="v"), "Abs")
+    with pytest.raises(error, match=text):
+        onnxmap.merge(loads(a), loads(b), connect)
+    with pytest.raises(TypeError, match="takes Models"):
+        onnxmap.merge(loads(a), b)  # type: ignore[arg-type]
+
+
+def test_arguments_of_a_merge() -> None:
+    a, b = loads(chain("Abs", ("x", "y"))), loads(chain("Neg", ("p", "q")))
+    with pytest.raises(TypeError, match=r"connect is a dict \{output of a: input of b\}, not list"):
+        onnxmap.merge(a, b, [("y", "p")])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="prefix is a str, not int"):
+        onnxmap.merge(a, b, prefix=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the name of a value is a str, not list"):
+        onnxmap.merge(a, b, {"y": ["p"]})  # type: ignore[dict-item]
+
+
+def test_training_of_the_first_model() -> None:
+    """It runs the main graph and its algorithm as one graph."""
+    a = chain("Mul", ("x", "y"))
+    a.graph.node[0].input.append("w")
+    a.graph.initializer.append(numpy_helper.from_array(np.ones(2, np.float32), "w"))
+    training = a.training_info.add()
+    training.algorithm.name = "algorithm"
+    training.algorithm.node.add(op_type="Neg", input=["y"], output=["step"])
+    training.algorithm.output.extend(floats("step"))
+    binding = training.update_binding.add(key="w", value="step")
+    assert errors(onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))), {"y": "p"})) == set()
+    with pytest.raises(ValueError, match="both models have a value 'step'"):
+        onnxmap.merge(loads(a), loads(chain("Neg", ("p", "step"))), {"y": "p"})
+    binding.value = "y"
+    with pytest.raises(ValueError, match="training of the first model assigns its output 'y'"):
+        onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))), {"y": "p"})
+    assert saved(onnxmap.merge(loads(a), loads(chain("Neg", ("p", "q"))))).training_info
+
+
+FLOAT = helper.make_tensor_type_proto(1, [2])
+SEQUENCES = [helper.make_sequence_type_proto(FLOAT), helper.make_sequence_type_proto(
+    helper.make_tensor_type_proto(1, [3])
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "taken", "text"),
+    [
+        (FLOAT, helper.make_tensor_type_proto(11, [2]), r"'y' is FLOAT\[2\], .* DOUBLE\[2\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, [5]), r"'p' is FLOAT\[5\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, [2, "N"]), r"'p' is FLOAT\[2, 'N'\]$"),
+        (helper.make_tensor_type_proto(1, [None]), helper.make_tensor_type_proto(1, []),
+         r"FLOAT\[\?\], .* FLOAT\[\]$"),
+        (FLOAT, helper.make_sparse_tensor_type_proto(1, [2]), r"is a sparse FLOAT\[2\]$"),
+        (FLOAT, helper.make_optional_type_proto(FLOAT), r"is an optional FLOAT\[2\]$"),
+        (*SEQUENCES, r"a sequence of FLOAT\[2\], .* a sequence of FLOAT\[3\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, ["N"]), ""),
+        (helper.make_tensor_type_proto(1, [-1]), helper.make_tensor_type_proto(1, [4]), ""),
+        (FLOAT, helper.make_tensor_type_proto(1, None), ""),
+        (FLOAT, onnx.TypeProto(), ""),
+        (SEQUENCES[0], SEQUENCES[0], ""),
+    ],
+)  # fmt: skip
+def test_types_of_connections(made: onnx.TypeProto, taken: onnx.TypeProto, text: str) -> None:
+    a, b = chain("Identity", ("x", "y")), chain("Identity", ("p", "q"))
+    a.graph.output[0].type.CopyFrom(made)
+    b.graph.input[0].type.CopyFrom(taken)
+    if text:
+        with pytest.raises(ValueError, match=text):
+            onnxmap.merge(loads(a), loads(b), {"y": "p"})
+    else:
+        assert len(onnxmap.merge(loads(a), loads(b), {"y": "p"}).graph.nodes) == 2
+
+
+def test_names_inside_of_subgraphs_collide() -> None:
+    """A value of a subgraph of one model must not have the name of a value of the other."""
+    body = helper.make_graph(
+        [helper.make_node("Neg", ["c"], ["x"])],
+        "b",
+        [],
+        [helper.make_tensor_value_info("x", 1, [2])],
+    )
+    node = helper.make_node("If", ["t"], ["d"], then_branch=body, else_branch=body)
+    b = chain("Neg", ("b", "c"))
+    b.graph.node.append(node)
+    for first, second in ((chain("Abs", ("x", "y")), b), (b, chain("Abs", ("x", "y")))):
+        with pytest.raises(ValueError, match="value 'x': give a prefix"):
+            onnxmap.merge(loads(first), loads(second))
+
+
+def test_names_in_errors() -> None:
+    """Also those that are not UTF-8."""
+    data = chain("Abs", ("x", "yy"), node_name="n").SerializeToString()
+    model = onnxmap.loads(data.replace(b"yy", b"\xff\xfe"))
+    name = model.graph.outputs[0].name
+    for refused in (
+        lambda: model.extract(["x"], ["\udcfd"]),
+        lambda: model.set_dims({"\udcfd": 1}),
+        lambda: onnxmap.merge(model, model, {"\udcfd": "x"}),
+        lambda: onnxmap.merge(model, model, {name: "\udcfd"}),
+    ):
+        with pytest.raises(onnxmap.UnknownNameError, match=r"'\\xfd'") as caught:
+            refused()
+        assert caught.value.code == "name.unknown"
+    with pytest.raises(ValueError, match=r"both models have a value '\\xff\\xfe'"):
+        onnxmap.merge(model, model, {name: "x"})
+    with pytest.raises(ValueError, match=r"'\\xff\\xfe' is given twice"):
+        model.extract(["x"], [name, name])
