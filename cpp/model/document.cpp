@@ -199,7 +199,7 @@ std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& body)
     return followed;
 }
 
-std::optional<onnx::Message> Document::scope_around(const onnx::Message& graph) const {
+std::optional<OuterScope> Document::outer_scope(const onnx::Message& graph) const {
     const bool is_function = &graph.table() == &onnx::message<"FunctionProto">;
     if (is_function || graph.key() == nullptr || edits_.is_removed(graph)) return std::nullopt;
     std::shared_ptr<const OuterScopes> scopes;

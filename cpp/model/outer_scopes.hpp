@@ -1,4 +1,5 @@
-// The graph or function around each graph of a document: subgraphs see its values.
+// The graph or function around each graph of a document, whose values subgraphs see, and the node
+// there that holds the graph.
 // Source: ONNX's IR.md, "Value names" and "Graphs"; onnx.proto, TrainingInfoProto.algorithm, which
 // is run as one graph with the main graph.
 #pragma once
@@ -13,6 +14,11 @@ namespace onnxmap::model {
 
 class Document;
 
+struct OuterScope {
+    onnx::Message body;
+    std::optional<onnx::Message> holder;  // a node of the body; an algorithm of training has none
+};
+
 class OuterScopes {
   public:
     /// Walks over all graphs of the document, below a guard of its source. Throws what
@@ -25,15 +31,17 @@ class OuterScopes {
     }
 
     /// The graph or function around a graph; nothing if there is none.
-    [[nodiscard]] std::optional<onnx::Message> around(const onnx::Message& graph) const;
+    [[nodiscard]] std::optional<OuterScope> around(const onnx::Message& graph) const;
 
   private:
-    // `scope`: the graph or function around the entered message; null if there is none.
-    void enter(const onnx::Message& entered, const onnx::Message* scope, std::uint32_t depth_left);
+    // `scope`: the graph or function around the entered message, `holder`: its node that holds the
+    // message; null if there is none.
+    void enter(const onnx::Message& entered, const onnx::Message* scope,
+               const onnx::Message* holder, std::uint32_t depth_left);
 
     std::uint64_t made_at_;
     std::optional<onnx::Message> main_;
-    std::unordered_map<const std::uint8_t*, std::optional<onnx::Message>> around_;  // by its key
+    std::unordered_map<const std::uint8_t*, std::optional<OuterScope>> around_;  // by its key
 };
 
 }  // namespace onnxmap::model

@@ -135,17 +135,23 @@ class Uses {
     std::shared_ptr<model::FollowedUses> followed_;
 };
 
-// The uses of a value come after the node that makes another one, if a node of the body does.
+// The uses of a value come after the node that makes another one: in the list of the body, or in
+// that of a graph around it, whose node that holds the body uses the value then.
 void check_order(const model::NodeValues& body, const Uses& uses,
                  const std::optional<Message>& maker, std::string_view made) {
     if (!maker || uses.users().empty()) return;
-    const std::uint8_t* const first = uses.users().front().holder;
-    if (first == nullptr) return;
-    const std::array keys{maker->key(), first};
-    const wire::FieldRow& nodes = model::nodes_of(body.fields()->message());
-    // A node of a graph around this one is not in the list, and comes before.
-    if (!body.fields()->ordinal(nodes, maker->key())) return;
-    const auto places = body.fields()->ordinals(nodes, keys);
+    const std::uint8_t* user = uses.users().front().holder;  // null: an output, or in training
+    auto fields = body.fields();
+    while (!fields->ordinal(model::nodes_of(fields->message()), maker->key())) {
+        const auto outer = body.document().outer_scope(fields->message());
+        if (!outer) return;
+        user = outer->holder ? outer->holder->key() : nullptr;
+        fields = body.document().index(outer->body);
+    }
+    if (user == nullptr) return;
+    if (user == maker->key()) refuse(made, "is made by the node that holds this graph");
+    const auto places =
+        fields->ordinals(model::nodes_of(fields->message()), std::array{maker->key(), user});
     if (places[0] > places[1]) {
         refuse(made, "is made by node " + std::to_string(places[0]) + ", after node " +
                          std::to_string(places[1]) + ", which would use it");

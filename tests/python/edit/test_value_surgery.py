@@ -366,3 +366,35 @@ def test_values_of_functions() -> None:
         ours.bypass(ours.nodes[0])
     with pytest.raises(KeyError, match="'zz'"):
         ours.replace_uses("zz", "m")
+
+
+def nested() -> onnxmap.Model:
+    """x -> If (then: t = Neg(x); else: e = Abs(x)) -> y -> late -> z."""
+    float_2 = [helper.make_tensor_value_info(name, 1, [2]) for name in ("x", "t", "e", "z")]
+    x, t, e, z = float_2
+    branches = {
+        "then_branch": helper.make_graph([helper.make_node("Neg", ["x"], ["t"])], "then", [], [t]),
+        "else_branch": helper.make_graph([helper.make_node("Abs", ["x"], ["e"])], "else", [], [e]),
+    }
+    nodes = [
+        helper.make_node("Abs", ["x"], ["before"]),
+        helper.make_node("If", ["c"], ["y"], "if", **branches),
+        helper.make_node("Neg", ["y"], ["z"], "late"),
+    ]
+    graph = helper.make_graph(nodes, "g", [x, helper.make_tensor_value_info("c", 9, [])], [z])
+    return onnxmap.loads(helper.make_model(graph).SerializeToString())
+
+
+def test_a_subgraph_uses_only_what_is_made_before_its_node() -> None:
+    model = nested()
+    branch = model.graph.nodes["if"].attributes["then_branch"].value
+    with pytest.raises(ValueError, match="'y' is made by the node that holds this graph"):
+        branch.replace_uses("x", "y")
+    with pytest.raises(ValueError, match="'z' is made by node 2, after node 1"):
+        branch.replace_uses("x", "z")
+    assert not model.edited
+    branch.replace_uses("x", "before")
+    assert branch.nodes[0].inputs == ["before"]
+    model.graph.nodes["if"].doc_string = "edited"
+    with pytest.raises(ValueError, match="holds this graph"):
+        branch.replace_uses("before", "y")
