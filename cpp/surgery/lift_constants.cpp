@@ -1,3 +1,4 @@
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -60,10 +61,14 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
     });
     const wire::FieldRow& nodes = field<"GraphProto.node">;
     std::uint64_t position = 0;
+    std::shared_ptr<model::FollowedUses> uses;
     fields->for_each(nodes, [&](const wire::Field& each) {
         auto lifted = constant(graph.inner(nodes, each), min_bytes);
         const std::uint64_t node = position++;
         if (!lifted || outputs.find(lifted->name)) return;
+        // All subgraphs see an initializer, also those of nodes before the Constant.
+        if (!uses) uses = document.followed_uses(graph);
+        if (uses->has(lifted->name, model::Mention::Role::made_inside)) return;
         lifted->node = node;
         found.push_back(*std::move(lifted));
     });
