@@ -64,8 +64,6 @@ Tensors candidates(const model::Document& document, const Message& graph) {
     return found;
 }
 
-using NewNames = std::unordered_map<std::string_view, std::string_view>;
-
 // Lets all that uses these values use others instead, and returns the old names of those that no
 // subgraph would hide: only they are replaced. One walk over the graph is for all of them.
 std::unordered_set<std::string_view> replace_uses(const model::Document& document,
@@ -95,15 +93,17 @@ std::unordered_set<std::string_view> replace_uses(const model::Document& documen
     for (const auto& [old, kept] : names) {
         if (!made.contains(kept)) replaced.insert(old);
     }
+    std::vector<NewUse> new_uses;
     for (const auto& [user, row, pair] : mentions) {
         const auto& [old, kept] = *pair;
         if (!replaced.contains(old)) continue;
         if (row == nullptr) {
-            use_instead(document, user, old, kept);
+            new_uses.push_back({user, old, kept});
         } else {
             model::set_value(document, user.message.current(), *row, model::text_value(*row, kept));
         }
     }
+    use_instead(document, new_uses);
     return replaced;
 }
 

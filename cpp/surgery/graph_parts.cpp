@@ -1,5 +1,6 @@
 #include "surgery/graph_parts.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -53,20 +54,40 @@ void describe(const model::Document& document, const Message& info, const tensor
 }
 
 // The dense initializer that is a value.
-std::optional<Message> initializer(const model::Graph& graph, std::string_view value) {
+std::optional<Message> initializer(const model::NodeValues& graph, std::string_view value) {
     const wire::FieldRow& list = field<"GraphProto.initializer">;
-    const auto places = graph.named_in(list).positions(value);
+    const auto places =
+        model::NamedList(graph.document(), *graph.fields(), list, field<"TensorProto.name">)
+            .positions(value);
     if (places.size() != 1) return std::nullopt;  // or segments of one
     return graph.fields()->message().inner(list, graph.fields()->at(list, places.front()));
 }
 
 }  // namespace
 
-bool is_described(const model::Graph& graph, std::string_view value) {
+bool is_described(const model::NodeValues& graph, std::string_view value) {
     const auto info = graph.value(value);
     const auto type = info ? type_of_value(graph.document(), *info) : std::nullopt;
     if (type) return !type->is_tensor() || (type->elem_type && type->shape);
     return !info && initializer(graph, value);
+}
+
+void set_type(const model::Document& document, const Message& info, const model::NodeValues& graph,
+              std::string_view value) {
+    const wire::FieldRow& row = field<"ValueInfoProto.type">;
+    const auto known = graph.value(value);
+    const auto type = known ? known->child(row) : std::nullopt;
+    if (type) return model::set_message(document, info, row, {graph.document(), *type});
+    model::clear(document, info, row);
+    const auto tensor = initializer(graph, value);
+    if (tensor) describe(document, info.current(), tensor::read_header(*tensor));
+}
+
+bool is_main_graph(const model::NodeValues& body) {
+    const model::Document& document = body.document();
+    if (!document.is_model()) return false;
+    const auto main = document.child(document.root(), field<"ModelProto.graph">);
+    return main && main->is(body.fields()->message());
 }
 
 void add_value(const model::Document& document, const Message& to, const wire::FieldRow& list,
@@ -78,30 +99,39 @@ void add_value(const model::Document& document, const Message& to, const wire::F
     if (info) return;
     const wire::FieldRow& name = field<"ValueInfoProto.name">;
     model::set_value(document, made, name, model::text_value(name, value));
-    const auto tensor = initializer(graph, value);
-    if (tensor) describe(document, made.current(), tensor::read_header(*tensor));
+    set_type(document, made.current(), graph, value);
 }
 
-void set_text(const model::Document& document, const Message& message, const wire::FieldRow& row,
-              std::uint32_t index, std::string_view text) {
-    const model::NewValue value = model::text_value(row, text);
-    model::splice_values(document, message, row, index, 1, {&value, 1});
+void set_texts(const model::Document& document, const Message& message, const wire::FieldRow& row,
+               std::span<const NewText> texts) {
+    if (texts.empty()) return;
+    const auto [first, last] = std::ranges::minmax_element(texts, {}, &NewText::index);
+    std::vector<model::NewValue> values;
+    const Message now = message.current();
+    std::uint32_t index = 0;
+    now.for_each_value(row, [&](const wire::Field& each) {
+        if (index >= first->index && index <= last->index)
+            values.push_back(model::text_value(row, each.text()));
+        ++index;
+    });
+    for (const auto& [i, text] : texts) values[i - first->index] = model::text_value(row, text);
+    model::splice_values(document, now, row, first->index, values.size(), values);
 }
 
-void rename_shards(const model::Document& document, const Message& node, std::string_view before,
-                   std::string_view after) {
+void rename_shards(const model::Document& document, const Message& node, const NewNames& names) {
     const wire::FieldRow& configurations = field<"NodeProto.device_configurations">;
     const wire::FieldRow& specs = field<"NodeDeviceConfigurationProto.sharding_spec">;
     const wire::FieldRow& sharded = field<"ShardingSpecProto.tensor_name">;
-    std::vector<Message> found;
+    std::vector<std::pair<Message, std::string_view>> found;
     node.for_each_value(configurations, [&](const wire::Field& each) {
         const Message configuration = node.inner(configurations, each);
         configuration.for_each_value(specs, [&](const wire::Field& element) {
             Message spec = configuration.inner(specs, element);
-            if (spec.text(sharded) == before) found.push_back(std::move(spec));
+            const auto pair = names.find(spec.text(sharded));
+            if (pair != names.end()) found.emplace_back(std::move(spec), pair->second);
         });
     });
-    for (const Message& spec : found)
+    for (const auto& [spec, after] : found)
         model::set_value(document, spec, sharded, model::text_value(sharded, after));
 }
 
@@ -110,18 +140,32 @@ Message output_at(const model::Document& document, const Message& graph, std::ui
     return graph.inner(outputs, document.index(graph)->at(outputs, i));
 }
 
-void use_instead(const model::Document& document, const model::UserOfValue& user,
-                 std::string_view before, std::string_view after) {
-    const Message message = user.message.current();
-    if (model::is_node(message)) {
-        set_text(document, message, field<"NodeProto.input">, user.index, after);
-        rename_shards(document, message.current(), before, after);
-    } else if (is_function(message)) {
-        set_text(document, message, field<"FunctionProto.output">, user.index, after);
-    } else {
-        const wire::FieldRow& name = field<"ValueInfoProto.name">;
-        model::set_value(document, output_at(document, message, user.index), name,
-                         model::text_value(name, after));
+void use_instead(const model::Document& document, std::span<const NewUse> uses) {
+    while (!uses.empty()) {
+        const Message message = uses.front().user.message.current();
+        const auto end = std::ranges::find_if(uses, [&](const NewUse& use) {
+            return use.user.message.key() != message.key();
+        });
+        const auto of_message = uses.first(static_cast<std::size_t>(end - uses.begin()));
+        uses = uses.subspan(of_message.size());
+        std::vector<NewText> texts;
+        NewNames names;
+        for (const auto& [user, before, after] : of_message) {
+            texts.push_back({user.index, after});
+            names.emplace(before, after);
+        }
+        if (model::is_node(message)) {
+            set_texts(document, message, field<"NodeProto.input">, texts);
+            rename_shards(document, message.current(), names);
+        } else if (is_function(message)) {
+            set_texts(document, message, field<"FunctionProto.output">, texts);
+        } else {
+            const wire::FieldRow& name = field<"ValueInfoProto.name">;
+            for (const auto& [index, text] : texts) {
+                model::set_value(document, output_at(document, message.current(), index), name,
+                                 model::text_value(name, text));
+            }
+        }
     }
 }
 

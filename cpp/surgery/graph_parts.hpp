@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <unordered_map>
 
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
@@ -17,29 +19,51 @@ namespace onnxmap::surgery {
 
 /// Whether type and rank of a value of the graph are known: its ValueInfo has them, or it is an
 /// initializer.
-[[nodiscard]] bool is_described(const model::Graph& graph, std::string_view value);
+[[nodiscard]] bool is_described(const model::NodeValues& graph, std::string_view value);
+
+/// Whether it is the graph of the model, not a subgraph, a function or a graph alone.
+[[nodiscard]] bool is_main_graph(const model::NodeValues& body);
 
 /// Adds a value of `graph` to a list of values of the graph `to`, in any document, with the type
 /// that is known of it.
 void add_value(const model::Document& document, const onnx::Message& to, const wire::FieldRow& list,
                const model::Graph& graph, std::string_view value);
 
+/// Gives a ValueInfoProto the type that is known of a value of `graph`; none if none is.
+void set_type(const model::Document& document, const onnx::Message& info,
+              const model::NodeValues& graph, std::string_view value);
+
 /// Sets a field that is a varint.
 void set_number(const model::Document& document, const onnx::Message& message,
                 const wire::FieldRow& row, std::int64_t number);
 
-/// Replaces one text of a repeated field.
-void set_text(const model::Document& document, const onnx::Message& message,
-              const wire::FieldRow& row, std::uint32_t index, std::string_view text);
+struct NewText {
+    std::uint32_t index;
+    std::string_view text;
+};
 
-/// Lets the sharding specs of a node name `after` where they name `before`.
+/// Replaces texts of a repeated field, in one edit.
+void set_texts(const model::Document& document, const onnx::Message& message,
+               const wire::FieldRow& row, std::span<const NewText> texts);
+
+/// New names of values by their old ones.
+using NewNames = std::unordered_map<std::string_view, std::string_view>;
+
+/// Lets the sharding specs of a node use new names.
 void rename_shards(const model::Document& document, const onnx::Message& node,
-                   std::string_view before, std::string_view after);
+                   const NewNames& names);
 
-/// Lets a user of the value `before` use `after`: an input of a node, with its sharding specs, or
-/// an output of a graph or function.
-void use_instead(const model::Document& document, const model::UserOfValue& user,
-                 std::string_view before, std::string_view after);
+/// A user of the value `before` that is to use `after`: an input of a node, with its sharding
+/// specs, or an output of a graph or function.
+struct NewUse {
+    model::UserOfValue user;
+    std::string_view before;
+    std::string_view after;
+};
+
+/// Lets all users use the other values. One edit is for uses in a row of one node: a node may have
+/// very many inputs.
+void use_instead(const model::Document& document, std::span<const NewUse> uses);
 
 /// The ValueInfoProto of the i-th output of a graph.
 [[nodiscard]] onnx::Message output_at(const model::Document& document, const onnx::Message& graph,

@@ -24,12 +24,15 @@ using onnx::Message;
 
 namespace {
 
-constexpr const wire::FieldRow& kNodeOutputs = field<"NodeProto.output">;
-constexpr const wire::FieldRow& kInfoType = field<"ValueInfoProto.type">;
 constexpr const wire::FieldRow& kAnnotated = field<"TensorAnnotation.tensor_name">;
 
 [[noreturn]] void refuse(std::string_view value, const std::string& reason) {
     throw std::invalid_argument(in_quotes(value) + " " + reason);
+}
+
+[[noreturn]] void refuse_hidden(std::string_view value, std::string_view used) {
+    refuse(value, "is also a value of a subgraph that uses " + in_quotes(used) +
+                      ", where it would be hidden; rename that of the subgraph before");
 }
 
 // All that mentions a value, but for what makes it.
@@ -84,13 +87,19 @@ class Uses {
         const bool is_inside = std::ranges::any_of(users_, [&](const UserOfValue& user) {
             return user.holder != user.message.key() && !is_output(user);
         });
-        return is_inside && (followed_->has(name, model::Mention::Role::made_inside) ||
-                             std::ranges::find(made_in_training_, name) != made_in_training_.end());
+        return is_inside && is_made_inside(name);
+    }
+    /// Whether a subgraph, or one in training, makes a value of its own of that name.
+    [[nodiscard]] bool is_made_inside(std::string_view name) const {
+        return followed_->has(name, model::Mention::Role::made_inside) ||
+               std::ranges::find(made_in_training_, name) != made_in_training_.end();
     }
 
     /// Lets all of them mention another value. `described`: also the annotations of the value.
     void mention(std::string_view name, bool described) const {
-        for (const UserOfValue& user : users_) use_instead(document_, user, value_, name);
+        std::vector<NewUse> uses;
+        for (const UserOfValue& user : users_) uses.push_back({user, value_, name});
+        use_instead(document_, uses);
         const auto set = [&](const Message& holder, const wire::FieldRow& row) {
             model::set_value(document_, holder.current(), row, model::text_value(row, name));
         };
@@ -158,6 +167,34 @@ void check_order(const model::NodeValues& body, const Uses& uses,
     }
 }
 
+[[noreturn]] void refuse_untyped(std::string_view value) {
+    refuse(value,
+           "has no known type and rank, which an output of the main graph needs: call "
+           "infer_shapes() before, or add it to value_infos");
+}
+
+// Whether a node of the body, not of a graph around it, makes a value.
+bool is_made_here(const model::NodeValues& body, const std::optional<Message>& maker) {
+    return maker &&
+           body.fields()->ordinal(model::nodes_of(body.fields()->message()), maker->key());
+}
+
+// Whether a value may be an output in the place of another one. A subgraph returns no value of a
+// graph around it, and a function none of its inputs: ONNX Runtime refuses such models.
+void check_new_output(const model::NodeValues& body, const std::optional<Message>& maker,
+                      std::string_view value, std::string_view old) {
+    if (has_output(body, value)) {
+        refuse(value, "is an output already, and " + in_quotes(old) + " is another one");
+    }
+    const bool is_own = is_function(body.fields()->message()) ? is_made_here(body, maker)
+                                                              : body.makes(value);
+    if (!is_own) {
+        refuse(value, "cannot be an output in the place of " + in_quotes(old) +
+                          ": no node here makes it; add an Identity node instead");
+    }
+    if (is_main_graph(body) && !is_described(body, value)) refuse_untyped(value);
+}
+
 }  // namespace
 
 void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
@@ -175,24 +212,16 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (maker) uses.leave_out(maker->key());
     if (!outputs) uses.leave_out_outputs();
     check_order(body, uses, maker, replacement);
-    if (uses.would_hide(replacement)) {
-        refuse(replacement, "is also a value of a subgraph that uses " + in_quotes(old) +
-                                ", where it would be hidden");
-    }
+    if (uses.would_hide(replacement)) refuse_hidden(replacement, old);
     const bool becomes_output = uses.is_output();
-    if (becomes_output && has_output(body, replacement)) {
-        refuse(replacement, "is an output already, and " + in_quotes(old) + " is another one");
-    }
-    // The output is another value then, and may have another type.
-    const auto info = becomes_output ? body.value(replacement) : std::nullopt;
-    const auto type = info ? info->child(kInfoType) : std::nullopt;
-    uses.mention(replacement, false);
-    if (!becomes_output || is_function(message)) return;
+    if (becomes_output) check_new_output(body, maker, replacement, old);
+    if (!becomes_output || is_function(message)) return uses.mention(replacement, false);
     for (const UserOfValue& user : uses.users()) {
         if (user.message.key() != message.key()) continue;
-        const Message output = output_at(document, message.current(), user.index);
-        if (type) model::set_message(document, output, kInfoType, {document, *type});
+        // The output is another value then, and may have another type.
+        set_type(document, output_at(document, message.current(), user.index), body, replacement);
     }
+    uses.mention(replacement, false);
     forget_value_info(document, message, replacement);
 }
 
@@ -230,14 +259,14 @@ void bypass(const model::NodeValues& body, const Message& node) {
     if (!input || input->empty()) throw std::invalid_argument("the node has no first input");
     if (*input == output) refuse(output, "is an input of its own node");
     if (!uses.is_output()) {
-        if (uses.would_hide(*input)) refuse(*input, "would be hidden in a subgraph");
+        if (uses.would_hide(*input)) refuse_hidden(*input, output);
         uses.mention(*input, false);
         remove(output);
         return;
     }
     // The output keeps its name: the input gets it.
     const auto maker = body.producer(*input);
-    if (!maker || !body.fields()->ordinal(nodes, maker->key())) {
+    if (!is_made_here(body, maker)) {
         refuse(output, "is an output, and " + in_quotes(*input) +
                            " cannot be: no node here makes it; add an Identity node instead");
     }
@@ -246,18 +275,21 @@ void bypass(const model::NodeValues& body, const Message& node) {
         refuse(output, "is an output, and " + in_quotes(*input) + " is another one");
     }
     others.leave_out(node.key());
-    if (others.would_hide(output)) refuse(output, "would be hidden in a subgraph");
+    // From the node that makes the input on, all subgraphs see the name.
+    if (others.is_made_inside(output)) {
+        refuse(output, "is an output, and also a value of a subgraph, which would see both; rename that "
+                       "of the subgraph before");
+    }
     others.mention(output, true);
     std::uint32_t index = 0;
-    std::vector<std::uint32_t> places;
+    std::vector<NewText> texts;
     const Message makes = maker->current();
     model::Node(makes).for_each_output([&](std::string_view name) {
-        if (name == *input) places.push_back(index);
+        if (name == *input) texts.push_back({index, output});
         ++index;
     });
-    for (const std::uint32_t i : places)
-        set_text(document, makes.current(), kNodeOutputs, i, output);
-    rename_shards(document, makes.current(), *input, output);
+    set_texts(document, makes, field<"NodeProto.output">, texts);
+    rename_shards(document, makes.current(), {{*input, output}});
     remove("");
     forget_value_info(document, message, *input);
 }
@@ -268,15 +300,7 @@ void add_output(const model::Graph& graph, std::string_view value) {
     model::check_editable(document, message);
     if (value.empty() || !graph.makes(value)) refuse(value, "is no value of the graph");
     if (has_output(graph, value)) refuse(value, "is an output already");
-    const bool is_main = document.is_model() && [&] {
-        const auto main = document.child(document.root(), field<"ModelProto.graph">);
-        return main && main->is(message);
-    }();
-    if (is_main && !is_described(graph, value)) {
-        refuse(value,
-               "has no known type and rank, which an output of the main graph needs: call "
-               "infer_shapes() before, or add it to value_infos");
-    }
+    if (is_main_graph(graph) && !is_described(graph, value)) refuse_untyped(value);
     add_value(document, message, field<"GraphProto.output">, graph, value);
     forget_value_info(document, message, value);
 }
