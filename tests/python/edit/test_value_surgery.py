@@ -250,6 +250,8 @@ def test_refused_bypasses() -> None:
         graph.bypass(small().graph.nodes["add"])
     with pytest.raises(ValueError, match="none of this graph"):
         graph.bypass(graph.nodes["if"].attributes["then_branch"].value.nodes[0])
+    with pytest.raises(TypeError, match=r"expected onnxmap\._core\.Node, not str"):
+        graph.bypass("add")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="only nodes are rewired"):
         graph.inputs.remove(graph.inputs[0], rewire=True)
     assert not model.edited
@@ -477,3 +479,17 @@ def test_a_node_with_very_many_equal_inputs() -> None:
     model.graph.bypass(model.graph.nodes[0])
     assert model.graph.nodes[0].inputs == ["z", *["x"] * many, "z"]
     assert time.monotonic() - started < 5
+
+
+def test_errors_with_names_that_are_not_utf_8() -> None:
+    data = nested().proto.SerializeToString().replace(b"before", b"be\xffore")
+    model = onnxmap.loads(data)
+    name = "be\udcffore"
+    model.graph.nodes.append(onnxmap.make_node("Neg", [name], ["n"]))
+    with pytest.raises(ValueError, match=f"'{name}' has no known type"):
+        model.graph.add_output(name)
+    with pytest.raises(ValueError, match=f"'{name}' has no known type"):
+        model.graph.replace_uses("z", name, outputs=True)
+    model.graph.nodes.insert(0, onnxmap.make_node("Neg", ["x"], ["first"]))
+    with pytest.raises(ValueError, match=f"'{name}' is made by node 1, after node 0"):
+        model.graph.replace_uses("x", name)
