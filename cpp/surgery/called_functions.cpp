@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/node.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
 
@@ -23,6 +24,11 @@ std::string key_of(std::string_view domain, std::string_view name, std::string_v
 }  // namespace
 
 std::string function_key(const Message& function) {
+    if (model::is_node(function)) {
+        return key_of(function.text(field<"NodeProto.domain">),
+                      function.text(field<"NodeProto.op_type">),
+                      function.text(field<"NodeProto.overload">));
+    }
     return key_of(function.text(field<"FunctionProto.domain">),
                   function.text(field<"FunctionProto.name">),
                   function.text(field<"FunctionProto.overload">));

@@ -11,7 +11,8 @@
 
 namespace onnxmap::surgery {
 
-/// The identity of a function, like "domain::name", or "domain::name:overload".
+/// The identity of a function, or of the one that a node calls, like "domain::name", or
+/// "domain::name:overload".
 [[nodiscard]] std::string function_key(const onnx::Message& function);
 
 class CalledFunctions {

@@ -8,6 +8,7 @@
 #include "model/named_list.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
+#include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/header.hpp"
 #include "wire/writer.hpp"
@@ -70,6 +71,13 @@ bool is_described(const model::NodeValues& graph, std::string_view value) {
     const auto type = info ? type_of_value(graph.document(), *info) : std::nullopt;
     if (type) return !type->is_tensor() || (type->elem_type && type->shape);
     return !info && initializer(graph, value);
+}
+
+std::optional<model::Attribute> value_of_constant(const model::Node& node) {
+    if (node.op_type() != "Constant" || !onnx::plain_domain(node.domain()).empty())
+        return std::nullopt;
+    const auto attributes = node.attributes().entries;
+    return attributes.size() == 1 ? std::optional(attributes[0]) : std::nullopt;
 }
 
 void set_type(const model::Document& document, const Message& info, const model::NodeValues& graph,

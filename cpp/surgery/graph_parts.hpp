@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
+#include "model/node.hpp"
 #include "model/node_values.hpp"
 #include "onnx/message.hpp"
 
@@ -28,6 +30,9 @@ namespace onnxmap::surgery {
 /// that is known of it.
 void add_value(const model::Document& document, const onnx::Message& to, const wire::FieldRow& list,
                const model::Graph& graph, std::string_view value);
+
+/// The attribute with the value of a Constant node; nothing for other nodes.
+[[nodiscard]] std::optional<model::Attribute> value_of_constant(const model::Node& node);
 
 /// Gives a ValueInfoProto the type that is known of a value of `graph`; none if none is.
 void set_type(const model::Document& document, const onnx::Message& info,

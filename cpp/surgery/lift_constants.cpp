@@ -6,7 +6,6 @@
 #include "model/edit_message.hpp"
 #include "model/edit_tensor.hpp"
 #include "model/graph.hpp"
-#include "onnx/operators.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/clean.hpp"
 #include "surgery/graph_parts.hpp"
@@ -28,18 +27,14 @@ struct Constant {
     Message tensor;
 };
 
-std::optional<Constant> constant(const Message& message, std::uint64_t min_bytes) {
+std::optional<Constant> lifted_constant(const Message& message, std::uint64_t min_bytes) {
     const model::Node node(message);
-    if (node.op_type() != "Constant" || !onnx::plain_domain(node.domain()).empty())
+    const auto value = value_of_constant(node);
+    if (!value || value->name() != "value" || value->value_field() != &field<"AttributeProto.t">)
         return std::nullopt;
-    const auto attributes = node.attributes().entries;
-    if (attributes.size() != 1 || attributes[0].name() != "value" ||
-        attributes[0].value_field() != &field<"AttributeProto.t">) {
-        return std::nullopt;
-    }
     std::vector<std::string_view> outputs;
     node.for_each_output([&](std::string_view output) { outputs.push_back(output); });
-    const auto tensor = attributes[0].message().child(field<"AttributeProto.t">);
+    const auto tensor = value->message().child(field<"AttributeProto.t">);
     if (outputs.size() != 1 || outputs[0].empty() || !tensor) return std::nullopt;
     const auto nbytes = if_possible([&] {
         const tensor::Header header = tensor::read_header(*tensor);
@@ -63,7 +58,7 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
     std::uint64_t position = 0;
     std::shared_ptr<model::FollowedUses> uses;
     fields->for_each(nodes, [&](const wire::Field& each) {
-        auto lifted = constant(graph.inner(nodes, each), min_bytes);
+        auto lifted = lifted_constant(graph.inner(nodes, each), min_bytes);
         const std::uint64_t node = position++;
         if (!lifted || outputs.find(lifted->name)) return;
         // All subgraphs see an initializer, also those of nodes before the Constant.

@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
 #include "model/tensor.hpp"
 #include "model/value_uses.hpp"
+#include "onnx/operators.hpp"
 #include "surgery/assembly.hpp"
+#include "surgery/bodies.hpp"
+#include "surgery/called_functions.hpp"
+#include "surgery/dim_walk.hpp"
 #include "surgery/graph_parts.hpp"
-#include "surgery/holders.hpp"
+#include "tensor/header.hpp"
 
 namespace onnxmap::surgery {
 
@@ -24,7 +30,7 @@ using onnx::Message;
 
 namespace {
 
-constexpr const wire::FieldRow& kDims = field<"TensorShapeProto.dim">;
+constexpr const wire::FieldRow& kDims = DimWalk::kDims;
 constexpr const wire::FieldRow& kValue = field<"TensorShapeProto.Dimension.dim_value">;
 constexpr const wire::FieldRow& kParam = field<"TensorShapeProto.Dimension.dim_param">;
 constexpr std::uint64_t kMostSizes = 1024;  // bytes of a constant: more numbers are no shape
@@ -45,37 +51,6 @@ NewDim dim_of(const Message& dim) {
     return {std::nullopt, std::string(dim.text(kParam))};
 }
 
-// Calls visit(dim) for each dimension in a message.
-class DimWalk {
-  public:
-    template <class Visit>
-    void enter(const Message& message, std::uint32_t depth_left, Visit&& visit) const {
-        if (depth_left == 0) onnx::fail_too_deep(message);
-        onnx::Pieces::Rows present = 0;
-        message.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
-            if (row == nullptr || !row->is_message() || !may_hold(*row)) return;
-            if (row == &kDims) {
-                visit(message.inner(*row, each));
-            } else if (row->repeated()) {
-                enter(message.inner(*row, each), depth_left - 1, visit);
-            } else {
-                present |= onnx::Pieces::rows(message.table(), *row);
-            }
-        });
-        for (const wire::FieldRow& row : message.table().fields) {
-            if ((present & onnx::Pieces::rows(message.table(), row)) == 0) continue;
-            if (const auto child = message.child(row)) enter(*child, depth_left - 1, visit);
-        }
-    }
-
-  private:
-    [[nodiscard]] bool may_hold(const wire::FieldRow& row) const {
-        return &row == &kDims || holds_[row.type_index];
-    }
-
-    Holders holds_ = find_holders([](const wire::FieldRow& row) { return &row == &kDims; });
-};
-
 // The operators that take sizes as inputs, and which inputs these are.
 struct TakesSizes {
     std::string_view op_type;
@@ -83,8 +58,8 @@ struct TakesSizes {
     std::uint64_t last;
 };
 constexpr TakesSizes kTakeSizes[] = {
-    {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1},
-    {"Slice", 1, 2},   {"Resize", 3, 3}, {"ConstantOfShape", 0, 0},
+    {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1}, {"Slice", 1, 2},
+    {"Resize", 3, 3},  {"Split", 1, 1},  {"Pad", 1, 1},  {"ConstantOfShape", 0, 0},
 };
 
 class SettingDims {
@@ -92,8 +67,9 @@ class SettingDims {
     SettingDims(const model::Document& document, const NewDims& dims)
         : document_(document), main_(model::main_graph_message(document)) {
         for (const auto& [name, dim] : dims.params) add_param(name, dim);
-        for (const auto& [name, shape] : dims.inputs) add_input(name, shape);
+        add_inputs(dims);
         check_known(dims);
+        check_defaults();
         if (!changed_.empty()) find_dependents();
     }
 
@@ -116,28 +92,43 @@ class SettingDims {
         }
     }
 
-    void add_input(const std::string& name, const std::vector<NewDim>& shape) {
+    void add_inputs(const NewDims& dims) {
         const wire::FieldRow& list = field<"GraphProto.input">;
-        std::optional<Message> info;
         main_.for_each_value(list, [&](const wire::Field& each) {
-            const Message input = main_.inner(list, each);
-            if (input.text(field<"ValueInfoProto.name">) == name) info = input;
+            Message input = main_.inner(list, each);
+            const std::string_view name = input.text(field<"ValueInfoProto.name">);
+            inputs_.insert_or_assign(name, Input{std::move(input), nullptr});
         });
-        if (!info) throw UnknownNames("the graph has no input " + in_quotes(name));
-        const auto type = info->child(field<"ValueInfoProto.type">);
-        const auto tensor = type ? type->child(field<"TypeProto.tensor_type">) : std::nullopt;
-        const auto known = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
-        std::vector<Message> dims;
-        if (known) {
-            known->for_each_value(
-                kDims, [&](const wire::Field& each) { dims.push_back(known->inner(kDims, each)); });
+        for (const auto& [name, shape] : dims.inputs) {
+            const auto found = inputs_.find(name);
+            if (found == inputs_.end())
+                throw UnknownNames("the graph has no input " + in_quotes(name));
+            found->second.shape = &shape;
+            add_input(name, found->second.info, shape);
         }
-        if (!known || dims.size() != shape.size()) {
+    }
+
+    static std::optional<std::vector<Message>> dims_of(const Message& info) {
+        const auto type = info.child(field<"ValueInfoProto.type">);
+        const auto tensor = type ? type->child(field<"TypeProto.tensor_type">) : std::nullopt;
+        const auto shape = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
+        if (!shape) return std::nullopt;
+        std::vector<Message> dims;
+        shape->for_each_value(
+            kDims, [&](const wire::Field& each) { dims.push_back(shape->inner(kDims, each)); });
+        return dims;
+    }
+
+    void add_input(const std::string& name, const Message& info,
+                   const std::vector<NewDim>& shape) {
+        const auto known = dims_of(info);
+        if (!known || known->size() != shape.size()) {
             throw std::invalid_argument(
                 "the input " + in_quotes(name) + " has " +
-                (known ? std::to_string(dims.size()) + " dimensions" : "no known rank") + ", not " +
-                std::to_string(shape.size()));
+                (known ? std::to_string(known->size()) + " dimensions" : "no known rank") +
+                ", not " + std::to_string(shape.size()));
         }
+        const std::vector<Message>& dims = *known;
         for (std::size_t i = 0; i < dims.size(); ++i) {
             const NewDim before = dim_of(dims[i]);
             if (before == shape[i]) continue;
@@ -166,6 +157,32 @@ class SettingDims {
         }
     }
 
+    // A default of an input keeps its shape, which must fit.
+    void check_defaults() const {
+        const wire::FieldRow& list = field<"GraphProto.initializer">;
+        main_.for_each_value(list, [&](const wire::Field& each) {
+            const Message tensor = main_.inner(list, each);
+            const auto found = inputs_.find(tensor.text(field<"TensorProto.name">));
+            if (found == inputs_.end()) return;
+            const auto& [info, shape] = found->second;
+            const auto dims = dims_of(info);
+            const tensor::Header header = tensor::read_header(tensor);
+            for (std::size_t i = 0; dims && i < std::min(dims->size(), header.dims().size()); ++i) {
+                const NewDim before = dim_of((*dims)[i]);
+                const auto param = params_.find(before.param);
+                const NewDim after = !before.value && param != params_.end() ? param->second
+                                     : shape != nullptr                      ? (*shape)[i]
+                                                                             : before;
+                if (after == before || !after.value || *after.value == header.dims()[i]) continue;
+                throw std::invalid_argument(
+                    "the input " + in_quotes(found->first) + " has a default of " +
+                    std::to_string(header.dims()[i]) + " in dimension " + std::to_string(i) +
+                    ", not " + std::to_string(*after.value) +
+                    ": replace its initializer before, or remove it");
+            }
+        });
+    }
+
     // The values of the main graph that depend on changed inputs, and the nodes that make them.
     void find_dependents() {
         const auto fields = document_.index(main_);
@@ -187,61 +204,122 @@ class SettingDims {
             }
         }
         std::ranges::sort(nodes_, {}, &std::pair<std::uint32_t, Message>::first);
-        find_constants(uses, *fields);
+        for (PlacedBody& body : all_bodies(document_)) {
+            if (is_function(body.message))
+                functions_.emplace(function_key(body.message), std::move(body));
+        }
+        scopes_.push_back(makers_in(main_));
+        for (const auto& [position, node] : nodes_)
+            enter(node, "graph.node[" + std::to_string(position) + "]", document_.limits().depth);
+        for (std::size_t i = 0; i < called_.size(); ++i) {  // which grows
+            scopes_.assign(1, makers_in(called_[i].message));
+            enter_nodes(called_[i].message, called_[i].path, document_.limits().depth);
+        }
     }
 
-    // Sizes that nodes get as constants, and that are numbers that were changed.
-    void find_constants(const model::ValueUses& uses, const model::FieldIndex& fields) {
-        std::unordered_map<std::string_view, Message> tensors;
-        const wire::FieldRow& list = field<"GraphProto.initializer">;
-        fields.for_each(list, [&](const wire::Field& each) {
-            const Message tensor = main_.inner(list, each);
-            tensors.emplace(tensor.text(field<"TensorProto.name">), tensor);
+    // What makes each value of a graph or function; an initializer goes before an input.
+    using Makers = std::unordered_map<std::string_view, Message>;
+    static Makers makers_in(const Message& body) {
+        Makers makers;
+        model::for_each_made(body, [&](std::string_view name, const Message& maker) {
+            if (&maker.table() == &onnx::message<"TensorProto">) {
+                makers.insert_or_assign(name, maker);
+            } else {
+                makers.emplace(name, maker);
+            }
         });
-        for (const auto& [position, message] : nodes_) {
-            const model::Node node(message);
-            const auto* const takes =
-                std::ranges::find(kTakeSizes, node.op_type(), &TakesSizes::op_type);
-            if (takes == std::end(kTakeSizes) || !node.domain().empty()) continue;
-            std::uint64_t i = 0;
-            node.for_each_input([&](std::string_view name) {
-                const std::uint64_t input = i++;
-                if (input < takes->first || input > takes->last || name.empty()) return;
-                const auto known = tensors.find(name);
-                const auto tensor = known != tensors.end() ? std::optional(known->second)
-                                                           : constant(uses, fields, name);
-                if (!tensor || !holds_size(*tensor)) return;
-                report_.constants.push_back("graph.node[" + std::to_string(position) + "].input[" +
-                                            std::to_string(input) + "]");
+        return makers;
+    }
+
+    void enter_nodes(const Message& body, const std::string& path, std::uint32_t depth_left) {
+        const wire::FieldRow& nodes = model::nodes_of(body);
+        std::uint64_t position = 0;
+        body.for_each_value(nodes, [&](const wire::Field& each) {
+            enter(body.inner(nodes, each), path + ".node[" + std::to_string(position++) + "]",
+                  depth_left);
+        });
+    }
+
+    // A node that depends on changed inputs: its constants, its subgraphs, the functions it calls.
+    void enter(const Message& message, const std::string& path, std::uint32_t depth_left) {
+        if (depth_left == 0) onnx::fail_too_deep(message);
+        const model::Node node(message);
+        find_constants(node, path);
+        const auto called = functions_.equal_range(function_key(message));
+        for (auto each = called.first; each != called.second; ++each)
+            called_.push_back(each->second);
+        functions_.erase(called.first, called.second);
+        for (const model::Attribute& attribute : node.attributes().entries) {
+            std::uint64_t position = 0;
+            attribute.for_each_graph([&](const Message& graph) {
+                std::string inner = path + ".attribute[\"" + escaped(attribute.name(), '"') + "\"]";
+                inner += attribute.value_field() == &field<"AttributeProto.g">
+                             ? ".g"
+                             : ".graphs[" + std::to_string(position++) + "]";
+                subgraphs_.push_back(graph);
+                scopes_.push_back(makers_in(graph));
+                enter_nodes(graph, inner, depth_left - 1);
+                scopes_.pop_back();
             });
         }
     }
 
-    [[nodiscard]] std::optional<Message> constant(const model::ValueUses& uses,
-                                                  const model::FieldIndex& fields,
-                                                  std::string_view value) const {
-        const auto maker = uses.producer(value);
-        if (!maker) return std::nullopt;
-        const wire::FieldRow& nodes = field<"GraphProto.node">;
-        const model::Node node(main_.inner(nodes, fields.at(nodes, *maker)));
-        if (node.op_type() != "Constant") return std::nullopt;
-        for (const model::Attribute& each : node.attributes().entries) {
-            if (each.value_field() == &field<"AttributeProto.t">)
-                return each.message().child(field<"AttributeProto.t">);
-        }
-        return std::nullopt;
+    // Sizes that a node gets as constants, and that are numbers that were changed.
+    void find_constants(const model::Node& node, const std::string& path) {
+        const auto* const takes =
+            std::ranges::find(kTakeSizes, node.op_type(), &TakesSizes::op_type);
+        if (takes == std::end(kTakeSizes) || !onnx::plain_domain(node.domain()).empty()) return;
+        std::uint64_t i = 0;
+        node.for_each_input([&](std::string_view name) {
+            const std::uint64_t input = i++;
+            if (input < takes->first || input > takes->last || name.empty()) return;
+            if (holds_size(name))
+                report_.constants.push_back(path + ".input[" + std::to_string(input) + "]");
+        });
     }
 
-    [[nodiscard]] bool holds_size(const Message& message) const {
+    // Whether a value is a constant with such a number.
+    [[nodiscard]] bool holds_size(std::string_view name) const {
+        for (const Makers& makers : std::views::reverse(scopes_)) {
+            const auto found = makers.find(name);
+            if (found == makers.end()) continue;
+            const Message& maker = found->second;
+            if (&maker.table() == &onnx::message<"TensorProto">) return tensor_holds_size(maker);
+            const auto value =
+                model::is_node(maker) ? value_of_constant(model::Node(maker)) : std::nullopt;
+            const auto* const row = value ? value->value_field() : nullptr;
+            if (row == &field<"AttributeProto.t">) {
+                const auto tensor = value->message().child(*row);
+                return tensor && tensor_holds_size(*tensor);
+            }
+            bool holds = false;
+            if (row == &field<"AttributeProto.ints"> || row == &field<"AttributeProto.i">) {
+                value->message().for_each_value(*row, [&](const wire::Field& number) {
+                    holds = holds || sizes_.contains(number.int64());
+                });
+            }
+            return holds;
+        }
+        return false;
+    }
+
+    [[nodiscard]] bool tensor_holds_size(const Message& message) const {
         const auto numbers = if_possible([&] {
             const model::Tensor tensor(document_, message);
             std::vector<std::int64_t> found;
             const std::uint64_t nbytes = tensor::packed_nbytes(tensor.count(), tensor.type().bits);
-            if (tensor.type().type != onnx::DataType::INT64 || nbytes > kMostSizes) return found;
+            const bool is_long = tensor.type().type == onnx::DataType::INT64;
+            if ((!is_long && tensor.type().type != onnx::DataType::INT32) || nbytes > kMostSizes)
+                return found;
             std::vector<std::uint8_t> bytes(nbytes);
             tensor.values(source::kRecently).read_packed(bytes);
-            found.resize(bytes.size() / sizeof found[0]);
-            if (nbytes > 0) std::memcpy(found.data(), bytes.data(), nbytes);
+            const auto read = [&]<class Number>(Number number) {
+                for (std::size_t at = 0; at < bytes.size(); at += sizeof number) {
+                    std::memcpy(&number, &bytes[at], sizeof number);
+                    found.push_back(number);
+                }
+            };
+            is_long ? read(std::int64_t{}) : read(std::int32_t{});
             return found;
         });
         return numbers && std::ranges::any_of(*numbers, [&](std::int64_t number) {
@@ -249,31 +327,21 @@ class SettingDims {
                });
     }
 
-    // Calls forget(graph, is_stale) for the main graph and the subgraphs of nodes that depend on
-    // changed inputs; is_stale(name) tells the values that do.
+    // Calls forget(graph, is_stale) for the main graph, and the subgraphs and functions of nodes
+    // that depend on changed inputs; is_stale(name) tells the values that do.
     template <class Forget>
     void forget_sizes(Forget&& forget) {
         if (changed_.empty()) return;
         forget(main_, [&](std::string_view name) { return values_.contains(name); });
-        for (const auto& [position, node] : nodes_)
-            forget_below(node, document_.limits().depth, forget);
-    }
-
-    template <class Forget>
-    void forget_below(const Message& node, std::uint32_t depth_left, Forget&& forget) {
-        if (depth_left == 0) onnx::fail_too_deep(node);
-        model::Node(node).for_each_subgraph([&](const Message& graph) {
-            forget(graph, [](std::string_view) { return true; });
-            const wire::FieldRow& nodes = field<"GraphProto.node">;
-            graph.for_each_value(nodes, [&](const wire::Field& each) {
-                forget_below(graph.inner(nodes, each), depth_left - 1, forget);
-            });
-        });
+        const auto all = [](std::string_view) { return true; };
+        for (const Message& graph : subgraphs_) forget(graph, all);
+        for (const PlacedBody& function : called_) forget(function.message, all);
     }
 
     template <class IsStale>
     void forget_infos(const Message& graph, IsStale&& is_stale) {
-        const wire::FieldRow& list = field<"GraphProto.value_info">;
+        const wire::FieldRow& list = is_function(graph) ? field<"FunctionProto.value_info">
+                                                        : field<"GraphProto.value_info">;
         std::vector<std::uint64_t> gone;
         std::uint64_t position = 0;
         graph.for_each_value(list, [&](const wire::Field& each) {
@@ -287,20 +355,28 @@ class SettingDims {
         if (!gone.empty()) model::erase(document_, graph.current(), list, gone);
     }
 
-    // The numbers in the shapes of outputs.
+    // The numbers in the shapes of outputs, and of inputs of subgraphs.
     template <class IsStale>
     void forget_numbers(const Message& graph, IsStale&& is_stale) const {
-        const wire::FieldRow& list = field<"GraphProto.output">;
+        if (is_function(graph)) return;  // its inputs and outputs have no types
         std::vector<Message> stale;
-        graph.for_each_value(list, [&](const wire::Field& each) {
-            const Message output = graph.inner(list, each);
-            if (!is_stale(output.text(field<"ValueInfoProto.name">))) return;
-            DimWalk().enter(output, document_.limits().depth, [&](const Message& dim) {
-                if (dim.has(kValue)) stale.push_back(dim);
+        for (const auto* const list : {&field<"GraphProto.input">, &field<"GraphProto.output">}) {
+            if (list == &field<"GraphProto.input"> && graph.is(main_)) continue;
+            graph.for_each_value(*list, [&](const wire::Field& each) {
+                const Message value = graph.inner(*list, each);
+                if (!is_stale(value.text(field<"ValueInfoProto.name">))) return;
+                DimWalk().enter(value, document_.limits().depth, [&](const Message& dim) {
+                    if (dim.has(kValue)) stale.push_back(dim);
+                });
             });
-        });
+        }
         for (const Message& dim : stale) model::clear(document_, dim.current(), kValue);
     }
+
+    struct Input {
+        Message info;
+        const std::vector<NewDim>* shape;  // the new one; null if none is given
+    };
 
     const model::Document& document_;
     Message main_;
@@ -311,6 +387,11 @@ class SettingDims {
     std::set<std::int64_t> sizes_;                    // what they were
     std::set<std::string_view> values_;               // that depend on them
     std::vector<std::pair<std::uint32_t, Message>> nodes_;
+    std::map<std::string_view, Input> inputs_;
+    std::vector<Makers> scopes_;     // of the node that is read, the innermost last
+    std::vector<Message> subgraphs_;  // of dependent nodes
+    std::multimap<std::string, PlacedBody> functions_;  // by their keys: those not called so far
+    std::vector<PlacedBody> called_;
     DimReport report_;
 };
 

@@ -29,12 +29,13 @@ struct DimReport {
     std::vector<std::string> constants;    // places of inputs that hold a number that was changed
 };
 
-/// Replaces names of dimensions in all types of the model, and dimensions of inputs. If an input
-/// gets another dimension in the place of a name, the name is replaced everywhere. If it gets one
-/// in the place of a number, what is stored of values that depend on the input is out of date:
-/// their value infos go, and numbers in the shapes of outputs become unknown. Before the first
-/// edit, throws UnknownNames, std::invalid_argument if a dimension would be two things, or an input
-/// has another rank, and what ValueUses throws.
+/// Replaces names of dimensions in all types of the model, and dimensions of inputs. If the
+/// dimension of an input was a name, the new one replaces that name everywhere. If it was a number,
+/// what is stored of values that depend on the input is out of date: their value infos go, those of
+/// called functions included, and numbers in the shapes of outputs, and of inputs of subgraphs,
+/// become unknown. Before the first edit, throws UnknownNames, std::invalid_argument if a dimension
+/// would be two things, or an input has another rank or a default of another shape, and what
+/// ValueUses throws.
 DimReport set_dims(const model::Document& document, const NewDims& dims);
 
 }  // namespace onnxmap::surgery

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,168 @@ def test_names_are_swapped() -> None:
 def test_refused(
     dims: dict[Any, Any], inputs: dict[str, Shape], error: type[Exception], text: str
 ) -> None:
+    model = loads(model_of(["batch", 32], ["batch", 32], ["batch", 32]))
+    with pytest.raises(error, match=text):
+        model.set_dims(dims, inputs)
+    assert not model.edited
+
+
+def in_model(nodes: list[Any], inputs: list[Any], outputs: list[Any], **parts: Any) -> Any:
+    functions = parts.pop("functions", [])
+    graph = helper.make_graph(nodes, "g", inputs, outputs, **parts)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
+    message = helper.make_model(graph, functions=functions, opset_imports=opsets, ir_version=9)
+    onnx.checker.check_model(message, full_check=True)
+    return loads(message)
+
+
+def test_bodies_of_scans_and_loops_keep_no_old_number() -> None:
+    scan = helper.make_graph(
+        [helper.make_node("Add", ["s", "t"], ["u"]), helper.make_node("Identity", ["u"], ["o"])],
+        "scan", [info("s", [3]), info("t", [3])], [info("u", [3]), info("o", [3])],
+    )  # fmt: skip
+    loop = helper.make_graph(
+        [helper.make_node("Neg", ["v"], ["w"]), helper.make_node("Identity", ["c"], ["d"])],
+        "loop",
+        [
+            helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("c", 9, []),
+            info("v", [3]),
+        ],
+        [helper.make_tensor_value_info("d", 9, []), info("w", [3])],
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("Scan", ["s0", "x"], ["last", "all"], body=scan, num_scan_inputs=1),
+        helper.make_node("Loop", ["n", "", "last"], ["y"], body=loop),
+    ]
+    model = in_model(
+        nodes, [info("s0", [3]), info("x", [5, 3])], [info("y", [3]), info("all", [5, 3])],
+        initializer=[numpy_helper.from_array(np.array(2), "n")],
+    )  # fmt: skip
+    model.set_dims(inputs={"s0": [4], "x": [5, 4]})
+    ours = saved(model)
+    for node in ours.graph.node:
+        body = node.attribute[0].g
+        for value in [*body.input, *body.output]:
+            assert not [d for d in value.type.tensor_type.shape.dim if d.HasField("dim_value")]
+    onnx.checker.check_model(ours, full_check=True)
+    model.infer_shapes()
+    onnx.checker.check_model(saved(model), full_check=True)
+    assert model.graph.outputs["all"].shape == (5, 4)
+
+
+def test_called_functions_keep_no_old_number() -> None:
+    def function(name: str, inner: onnx.NodeProto) -> onnx.FunctionProto:
+        made = helper.make_function(
+            "f", name, ["a"], ["b"], [inner, helper.make_node("Neg", ["t"], ["b"])],
+            [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)],
+        )  # fmt: skip
+        made.value_info.append(info("t", [2]))
+        return made
+
+    size = [
+        helper.make_node("Constant", [], ["size"], value_ints=[2]),
+        helper.make_node("Reshape", ["a", "size"], ["t"]),
+    ]
+    inside = function("Inner", size[1])
+    inside.node.insert(0, size[0])
+    outside = function("Outer", helper.make_node("Inner", ["a"], ["t"], domain="f"))
+    other = function("Other", helper.make_node("Neg", ["a"], ["t"]))
+    nodes = [
+        helper.make_node("Outer", ["x"], ["y"], domain="f"),
+        helper.make_node("Other", ["z"], ["o"], domain="f"),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [info("x", [2]), info("z", [2])], [info("y", [2]), info("o", [2])]
+    )
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
+    functions = [inside, other, outside]
+    model = loads(
+        helper.make_model(graph, functions=functions, opset_imports=opsets, ir_version=10)
+    )
+    report = model.set_dims(inputs={"x": [7]})
+    assert report == DimReport(["t", "t"], ["functions[0].node[1].input[1]"])
+    assert [len(f.value_info) for f in saved(model).functions] == [0, 1, 0]
+
+
+def test_a_default_has_another_shape() -> None:
+    x, y = info("x", [2, "N"]), info("y", [2, "N"])
+    default = numpy_helper.from_array(np.zeros((2, 5), np.float32), "x")
+    neg = helper.make_node("Neg", ["x"], ["y"])
+    for dims, inputs, text in (
+        ({}, {"x": [7, "N"]}, "'x' has a default of 2 in dimension 0, not 7"),
+        ({"N": 6}, {}, "a default of 5 in dimension 1, not 6"),
+        ({}, {"x": [2, 6]}, "a default of 5 in dimension 1, not 6"),
+    ):
+        model = loads(helper.make_model(helper.make_graph([neg], "g", [x], [y], [default])))
+        with pytest.raises(ValueError, match=text):
+            model.set_dims(dims, inputs)
+        assert not model.edited
+        model.set_dims(inputs={"x": ["B", 5]})
+
+
+def constant(kind: str) -> dict[str, Any]:
+    if kind in ("int32", "int64"):
+        return {"initializer": [numpy_helper.from_array(np.array([2], kind), "s")]}
+    if kind == "ints":
+        return {"node": helper.make_node("Constant", [], ["s"], value_ints=[2])}
+    tensor = numpy_helper.from_array(np.array([2]), "")
+    return {"node": helper.make_node("Constant", [], ["s"], value=tensor, domain="ai.onnx")}
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "ints", "tensor"])
+@pytest.mark.parametrize(
+    ("op_type", "inputs", "place"),
+    [
+        ("Reshape", ["x", "s"], 1), ("Slice", ["x", "q", "s"], 2), ("Slice", ["x", "s", "q"], 1),
+        ("Split", ["x", "s"], 1), ("Pad", ["x", "s"], 1),
+    ],
+)  # fmt: skip
+def test_constants_that_are_sizes(kind: str, op_type: str, inputs: list[str], place: int) -> None:
+    given = constant(kind)
+    before = [given["node"]] if "node" in given else []
+    node = helper.make_node(op_type, inputs, ["y"], domain="ai.onnx")
+    inner = helper.make_graph(
+        [helper.make_node(op_type, inputs, ["t"])], "inner", [], [info("t", [None])]
+    )
+    hidden = helper.make_graph(
+        [helper.make_node("Neg", ["x"], ["s"]), helper.make_node(op_type, inputs, ["t"])],
+        "hidden", [], [info("t", [None])],
+    )  # fmt: skip
+    branch = helper.make_node("If", ["c"], ["z"], then_branch=inner, else_branch=hidden)
+    flag = helper.make_tensor_value_info("c", 9, [])
+    graph = helper.make_graph(
+        [*before, node, branch], "g", [info("x", [2]), flag, info("q", [1])],
+        [info("y", [None]), info("z", [None])], given.get("initializer", []),
+    )  # fmt: skip
+    at = len(before)
+    assert loads(helper.make_model(graph)).set_dims(inputs={"x": [7]}).constants == [
+        f"graph.node[{at}].input[{place}]",
+        f'graph.node[{at + 1}].attribute["then_branch"].g.node[0].input[{place}]',
+    ]
+
+
+def test_very_many_inputs() -> None:
+    many = 20_000
+    nodes = [helper.make_node("Neg", [f"x{i}"], [f"y{i}"]) for i in range(many)]
+    values = [info(f"x{i}", [2]) for i in range(many)]
+    model = loads(helper.make_model(helper.make_graph(nodes, "g", values, [info("y0", [2])])))
+    started = time.monotonic()
+    model.set_dims(inputs={f"x{i}": [3] for i in range(many)})
+    assert time.monotonic() - started < 5
+    assert model.graph.inputs[-1].shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("dims", "inputs", "error", "text"),
+    [
+        (["a"], {}, TypeError, "dims is a mapping with names as keys, not list"),
+        ({}, [("x", [1])], TypeError, "inputs is a mapping"),
+        ({}, {"x": "ab"}, TypeError, "a shape is a sequence of dimensions, not str"),
+        ({"\udcff": 1}, {}, KeyError, r"no dimension '\\udcff'"),
+        ({}, {"\udcff": [1]}, KeyError, r"no input '\\udcff'"),
+    ],
+)
+def test_wrong_arguments(dims: Any, inputs: Any, error: type[Exception], text: str) -> None:
     model = loads(model_of(["batch", 32], ["batch", 32], ["batch", 32]))
     with pytest.raises(error, match=text):
         model.set_dims(dims, inputs)
