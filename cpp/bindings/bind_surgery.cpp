@@ -42,7 +42,8 @@ void replace_uses(const Body& self, const py::object& old, const py::object& rep
 }
 
 template <class Body>
-void bypass(const Body& self, const Node& node) {
+void bypass(const Body& self, const py::object& given) {
+    const auto& node = checked_value<Node>(given);
     static_cast<void>(self.document->check_for_changes());
     if (node.document != self.document) {
         throw py::value_error("the node is none of this graph or function");
@@ -66,15 +67,22 @@ py::tuple prune(const DocumentPtr& self) {
                           list_of_names(gone.opset_imports));
 }
 
-py::dict dedupe(const DocumentPtr& self) {
+py::list dedupe(const DocumentPtr& self) {
     const std::uint64_t edits = self->edits().count();
     std::vector<surgery::Duplicates> found;
     work_and_tell(0, py::none(), [&](auto&) { found = surgery::find_duplicates(*self); });
     if (self->edits().count() != edits) onnx::fail_edited_meanwhile();  // by another thread
-    py::dict names;
-    for (const auto& [gone, kept] : surgery::merge_duplicates(*self, found))
-        names[to_str(gone)] = to_str(kept);
-    return names;
+    return list_of(surgery::merge_duplicates(*self, found), [](const auto& pair) {
+        return py::make_tuple(to_str(pair.first), to_str(pair.second));
+    });
+}
+
+py::list lift_constants(const DocumentPtr& self, const py::object& min_bytes) {
+    const py::ssize_t least = to_index(min_bytes, PyExc_ValueError);
+    if (least < 0) throw py::value_error("min_bytes is a number of bytes, 0 or more");
+    return list_of_names(below_guard(self, [&] {
+        return surgery::lift_constants(*self, static_cast<std::uint64_t>(least));
+    }));
 }
 
 std::vector<std::string> names_in(const py::list& names) {
@@ -116,17 +124,31 @@ surgery::NewDim new_dim(const py::handle& given) {
     return {std::int64_t{number}, {}};
 }
 
-py::tuple set_dims(const DocumentPtr& self, const py::list& dims, const py::list& inputs) {
-    surgery::NewDims given;
-    for (const py::handle each : dims) {
-        const auto pair = py::reinterpret_borrow<py::tuple>(each);
-        given.params.emplace_back(value_name(pair[0]), new_dim(pair[1]));
+// A mapping of names as a dict; None: an empty one.
+py::dict names_of(const py::object& given, const char* argument) {
+    if (given.is_none()) return {};
+    if (!py::isinstance(given, python_object<"collections.abc", "Mapping">())) {
+        throw py::type_error(std::string(argument) + " is a mapping with names as keys, not " +
+                             type_name(given));
     }
-    for (const py::handle each : inputs) {
-        const auto pair = py::reinterpret_borrow<py::tuple>(each);
+    return python_object<"builtins", "dict">()(given);
+}
+
+py::tuple set_dims(const DocumentPtr& self, const py::object& dims, const py::object& inputs) {
+    surgery::NewDims given;
+    for (const auto& [name, dim] : names_of(dims, "dims")) {
+        given.params.emplace_back(value_name(py::reinterpret_borrow<py::object>(name)),
+                                  new_dim(dim));
+    }
+    for (const auto& [name, dims_of_input] : names_of(inputs, "inputs")) {
+        if (py::isinstance<py::str>(dims_of_input)) {
+            throw py::type_error("a shape is a sequence of dimensions, not str");
+        }
         std::vector<surgery::NewDim> shape;
-        for (const py::handle dim : py::list(pair[1])) shape.push_back(new_dim(dim));
-        given.inputs.emplace_back(value_name(pair[0]), std::move(shape));
+        for (const py::handle dim : py::list(py::reinterpret_borrow<py::object>(dims_of_input)))
+            shape.push_back(new_dim(dim));
+        given.inputs.emplace_back(value_name(py::reinterpret_borrow<py::object>(name)),
+                                  std::move(shape));
     }
     static_cast<void>(self->check_for_changes());
     const surgery::DimReport report =
@@ -151,8 +173,10 @@ Args:
 
 Raises:
     KeyError: there is no value of a name.
-    ValueError: a node that uses `old` comes before the one that makes `new`; a subgraph that uses
-        `old` has its own value `new`; or both are outputs.
+    ValueError: a node that uses `old`, or holds this graph, is or comes before the one that makes
+        `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
+        outputs, `new` is a value of a graph around this one or an input of the function, or
+        nothing says which type and rank `new` has, which an output of the model's own graph needs.
     ParseError: `model.duplicate_name`: several nodes make `new`.
     EditError: the graph or function was removed from its model.)")
         .def("bypass", edits(bypass<Body>), py::arg("node"),
@@ -162,9 +186,11 @@ If the output is one of the graph or function, it keeps its name, and the node t
 makes it. Types of later values are not checked: `check()` compares them.
 
 Raises:
+    TypeError: it is no node.
     ValueError: another output of the node is used; it has no first input; its output would have
-        to be an input, an initializer, a value of a graph around this one, or another output; or it
-        is no node of this graph or function.
+        to be an input, an initializer, a value of a graph around this one, or another output; a
+        subgraph has its own value of the name that it would then see; or it is no node of this
+        graph or function.
     ParseError: `model.duplicate_name`: several nodes make one of the values.
     EditError: the graph or function was removed from its model.)");
 }
@@ -176,7 +202,8 @@ void bind_surgery(GuardedClass<Graph>& cls) {
     cls.def("add_output", edits(add_output), py::arg("value"),
             R"(Make a value of the graph one of its outputs, the last one.
 
-Its type is that of its ValueInfo, or of its initializer.
+Its type is that of its ValueInfo, or of its initializer. In a subgraph, the node that holds it
+must fit: both branches of an If need as many outputs as the node has.
 
 Raises:
     KeyError: there is no value of this name.
@@ -199,10 +226,8 @@ void bind_surgery(py::module_& module) {
                py::arg("document"), py::arg("doc_strings"), py::arg("metadata"),
                py::arg("value_infos"), "See `Model.strip`.");
     module.def("lift_constants",
-               guarded_edits([](const DocumentPtr& self, std::uint64_t min_bytes) {
-                   return list_of_names(surgery::lift_constants(*self, min_bytes));
-               }),
-               py::arg("document"), py::arg("min_bytes"), "See `Model.lift_constants`.");
+               guarded(edits(lift_constants)), py::arg("document"), py::arg("min_bytes"),
+               "See `Model.lift_constants`.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),

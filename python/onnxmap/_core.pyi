@@ -1038,7 +1038,7 @@ class Function:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
-    def bypass(self, node: Node) -> None:
+    def bypass(self, node: Any) -> None:
         """
         Remove a node: its first input takes the place of its output.
 
@@ -1046,9 +1046,11 @@ class Function:
         makes it. Types of later values are not checked: `check()` compares them.
 
         Raises:
+            TypeError: it is no node.
             ValueError: another output of the node is used; it has no first input; its output would have
-                to be an input, an initializer, a value of a graph around this one, or another output; or it
-                is no node of this graph or function.
+                to be an input, an initializer, a value of a graph around this one, or another output; a
+                subgraph has its own value of the name that it would then see; or it is no node of this
+                graph or function.
             ParseError: `model.duplicate_name`: several nodes make one of the values.
             EditError: the graph or function was removed from its model.
         """
@@ -1089,8 +1091,10 @@ class Function:
 
         Raises:
             KeyError: there is no value of a name.
-            ValueError: a node that uses `old` comes before the one that makes `new`; a subgraph that uses
-                `old` has its own value `new`; or both are outputs.
+            ValueError: a node that uses `old`, or holds this graph, is or comes before the one that makes
+                `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
+                outputs, `new` is a value of a graph around this one or an input of the function, or
+                nothing says which type and rank `new` has, which an output of the model's own graph needs.
             ParseError: `model.duplicate_name`: several nodes make `new`.
             EditError: the graph or function was removed from its model.
         """
@@ -1680,7 +1684,8 @@ class Graph:
         """
         Make a value of the graph one of its outputs, the last one.
 
-        Its type is that of its ValueInfo, or of its initializer.
+        Its type is that of its ValueInfo, or of its initializer. In a subgraph, the node that holds it
+        must fit: both branches of an If need as many outputs as the node has.
 
         Raises:
             KeyError: there is no value of this name.
@@ -1689,7 +1694,7 @@ class Graph:
             EditError: the graph was removed from its model.
         """
 
-    def bypass(self, node: Node) -> None:
+    def bypass(self, node: Any) -> None:
         """
         Remove a node: its first input takes the place of its output.
 
@@ -1697,9 +1702,11 @@ class Graph:
         makes it. Types of later values are not checked: `check()` compares them.
 
         Raises:
+            TypeError: it is no node.
             ValueError: another output of the node is used; it has no first input; its output would have
-                to be an input, an initializer, a value of a graph around this one, or another output; or it
-                is no node of this graph or function.
+                to be an input, an initializer, a value of a graph around this one, or another output; a
+                subgraph has its own value of the name that it would then see; or it is no node of this
+                graph or function.
             ParseError: `model.duplicate_name`: several nodes make one of the values.
             EditError: the graph or function was removed from its model.
         """
@@ -1783,8 +1790,10 @@ class Graph:
 
         Raises:
             KeyError: there is no value of a name.
-            ValueError: a node that uses `old` comes before the one that makes `new`; a subgraph that uses
-                `old` has its own value `new`; or both are outputs.
+            ValueError: a node that uses `old`, or holds this graph, is or comes before the one that makes
+                `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
+                outputs, `new` is a value of a graph around this one or an input of the function, or
+                nothing says which type and rank `new` has, which an output of the model's own graph needs.
             ParseError: `model.duplicate_name`: several nodes make `new`.
             EditError: the graph or function was removed from its model.
         """
@@ -2873,9 +2882,7 @@ def kernels_in_use() -> str:
     Return the name of the kernel set in use.
     """
 
-def lift_constants(
-    document: Document, min_bytes: typing.SupportsInt | typing.SupportsIndex
-) -> builtins.list[str]:
+def lift_constants(document: Document, min_bytes: Any) -> builtins.list[str]:
     """
     See `Model.lift_constants`.
     """

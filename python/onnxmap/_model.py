@@ -513,26 +513,25 @@ class Model:
             dims: numbers or new names of dimensions by their names, as `graph.dimension_params` has
                 them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
                 subgraphs and functions included.
-            inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. A dimension in the place of
-                a name replaces that name everywhere. In the place of a number, it makes out of date
-                what is stored of values that depend on the input: their value infos go, and numbers
-                in the shapes of their outputs become unknown; `infer_shapes()` finds them again.
+            inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If the dimension was a name,
+                the new one replaces that name everywhere. If it was a number, what the model stores
+                about values that depend on the input is no longer right: their value infos go, also
+                those of called functions, and numbers in the shapes of outputs, and of inputs of
+                subgraphs, become unknown. `infer_shapes()` finds them again.
 
         Returns:
-            The value infos that went, and the places of constants that hold such a number and stay
-            as they are: sizes for Reshape, Expand, Tile, Slice, Resize and ConstantOfShape.
+            The value infos that went, and the places of constants that hold an old number and stay
+            as they are: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
+            ConstantOfShape.
 
         Raises:
             UnknownNameError: no dimension has that name, or no input.
-            ValueError: a dimension would be two different ones, or is negative; or an input has
-                another rank, or none that is known.
+            ValueError: a dimension would be two different ones, or is negative; an input has
+                another rank, or none that is known; or its default has another shape.
         """
         from onnxmap.types import DimReport
 
-        given = _core.set_dims(
-            self._open(), list((dims or {}).items()), list((inputs or {}).items())
-        )
-        return DimReport(*given)
+        return DimReport(*_core.set_dims(self._open(), dims, inputs))
 
     def prune(self) -> PruneReport:
         """Remove what no output needs, in subgraphs, functions and training, too.
@@ -562,14 +561,15 @@ class Model:
         """
         _core.sort(self._open())
 
-    def dedupe(self) -> dict[str, str]:
+    def dedupe(self) -> list[tuple[str, str]]:
         """Let initializers that are equal in type, shape and bits be one, the first of them.
 
         Each graph is looked at by itself. Inputs, outputs, tensors with annotations and the
         variables of training stay. Only tensors that may be equal are read.
 
         Returns:
-            The names that took the place of those that went, by these.
+            For each initializer that went: its name, and the one that took its place. Graphs may
+            use the same names, so a pair may be there several times.
 
         Raises:
             FileChangedError: a file changed before the call or during it.
@@ -579,7 +579,7 @@ class Model:
     def strip(
         self, doc_strings: bool = True, metadata: bool = False, value_infos: bool = False
     ) -> None:
-        """Remove words that no result depends on, from every message of the model.
+        """Remove documentation, metadata or stored types: no result depends on them.
 
         Args:
             doc_strings: the documentation.
@@ -591,7 +591,11 @@ class Model:
     def lift_constants(self, min_bytes: int = 0) -> list[str]:
         """Let the tensors of Constant nodes be initializers of their graphs.
 
-        Constants that are outputs stay, those in functions, and those without a tensor (`value`).
+        These Constant nodes stay:
+        - those that make an output of their graph;
+        - those of a function, which has no initializers (its subgraphs have);
+        - those whose value is no tensor (`value_ints` and so on);
+        - those whose name a subgraph also has, as it would then be seen there twice.
 
         Args:
             min_bytes: smaller tensors stay.
@@ -600,7 +604,8 @@ class Model:
             The names of the new initializers: those of the values.
 
         Raises:
-            ValueError: in a model of IR version 3 or earlier, initializers must be inputs.
+            ValueError: `min_bytes` is negative; or in a model of IR version 3 or earlier,
+                initializers must be inputs.
         """
         return _core.lift_constants(self._open(), min_bytes)
 

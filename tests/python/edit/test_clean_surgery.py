@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -240,11 +241,36 @@ def test_equal_means_the_same_bits_in_any_form() -> None:
         [node], "g", [], [helper.make_tensor_value_info("output", 1, [2000])], tensors
     )
     model = loads(helper.make_model(graph))
-    assert model.dedupe() == {"typed": "raw", "again": "raw"}
+    assert model.dedupe() == [("typed", "raw"), ("again", "raw")]
     assert list(model.graph.nodes[0].inputs) == [
         "raw", "raw", "minus", "ints", "reshaped", "output", "raw",
     ]  # fmt: skip
     assert list(model.initializers) == ["raw", "minus", "ints", "reshaped", "output"]
+
+
+def branches_of(then: onnx.GraphProto, other: onnx.GraphProto) -> list[onnx.NodeProto]:
+    return [helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)]
+
+
+def test_pairs_of_all_graphs_are_told() -> None:
+    ones = [numpy_helper.from_array(np.ones(2, np.float32), name) for name in "pqr"]
+    p, q, r = ones
+    then = helper.make_graph([helper.make_node("Add", ["p", "q"], ["t"])], "t", [], [], [p, q])
+    other = helper.make_graph([helper.make_node("Add", ["r", "q"], ["e"])], "e", [], [], [r, q])
+    model = loads(helper.make_model(helper.make_graph(branches_of(then, other), "g", [], [])))
+    assert sorted(model.dedupe()) == [("q", "p"), ("q", "r")]
+
+
+def test_a_node_with_very_many_equal_initializers() -> None:
+    names = [f"w{i}" for i in range(20_000)]
+    one = np.ones(1, np.float32)
+    tensors = [numpy_helper.from_array(one, name) for name in names]
+    node = helper.make_node("Concat", names, ["y"], axis=0)
+    model = loads(helper.make_model(helper.make_graph([node], "g", [], [], tensors)))
+    started = time.monotonic()
+    assert len(model.dedupe()) == len(names) - 1
+    assert time.monotonic() - started < 5
+    assert set(model.graph.nodes[0].inputs) == {"w0"}
 
 
 def without(message: Any, fields: set[str]) -> Any:
@@ -311,6 +337,47 @@ def test_constants_that_stay() -> None:
     early = loads(message)
     with pytest.raises(ValueError, match="IR version 3"):
         early.lift_constants()
+
+
+def test_a_constant_whose_name_a_subgraph_has_stays() -> None:
+    """An initializer is seen by all subgraphs, a Constant by those behind it."""
+    two = numpy_helper.from_array(np.zeros(2, np.float32), "")
+    value = helper.make_tensor_value_info("k", 1, [2])
+    inner = helper.make_graph([helper.make_node("Neg", ["x"], ["k"])], "g", [], [value])
+    nodes = [
+        *branches_of(inner, inner),
+        helper.make_node("Constant", [], ["k"], value=two),
+        helper.make_node("Constant", [], ["other"], value=two),
+    ]
+    model = loads(helper.make_model(helper.make_graph(nodes, "g", [], [])))
+    assert model.lift_constants() == ["other"]
+
+
+def test_constants_in_functions() -> None:
+    """A function has no initializers, its subgraphs have."""
+    two = numpy_helper.from_array(np.zeros(2, np.float32), "")
+    inner = helper.make_graph([helper.make_node("Constant", [], ["k"], value=two)], "g", [], [])
+    nodes = [*branches_of(inner, inner), helper.make_node("Constant", [], ["own"], value=two)]
+    opset = helper.make_opsetid("", 18)
+    function = helper.make_function("f", "F", ["c"], ["y", "own"], nodes, [opset])
+    graph = helper.make_graph([], "g", [], [])
+    model = loads(helper.make_model(graph, functions=[function]))
+    assert model.lift_constants() == ["k", "k"]
+    assert [node.op_type for node in model.functions[0].nodes] == ["If", "Constant"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        (-1, ValueError, "min_bytes is a number of bytes, 0 or more"),
+        (1.5, TypeError, "'float' object cannot be interpreted as an integer"),
+        (2**64, ValueError, "cannot fit"),
+    ],
+)
+def test_wrong_sizes_of_constants(given: Any, error: type[Exception], text: str) -> None:
+    model = loads(helper.make_model(helper.make_graph([], "g", [], [])))
+    with pytest.raises(error, match=text):
+        model.lift_constants(given)
 
 
 def test_deep_subgraphs() -> None:
