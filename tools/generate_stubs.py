@@ -50,7 +50,7 @@ RETURNS = {
     "save_models": "dict[str, Any]",
     "prune": "tuple[builtins.list[str], ...]",
     "set_dims": "tuple[builtins.list[str], builtins.list[str]]",
-    "dedupe": "dict[str, str]",
+    "dedupe": "builtins.list[tuple[str, str]]",
     "lift_constants": "builtins.list[str]",
     "unused_bytes": "dict[str, int]",
     "take_locations": "dict[int, bytes]",

@@ -80,9 +80,8 @@ py::list dedupe(const DocumentPtr& self) {
 py::list lift_constants(const DocumentPtr& self, const py::object& min_bytes) {
     const py::ssize_t least = to_index(min_bytes, PyExc_ValueError);
     if (least < 0) throw py::value_error("min_bytes is a number of bytes, 0 or more");
-    return list_of_names(below_guard(self, [&] {
-        return surgery::lift_constants(*self, static_cast<std::uint64_t>(least));
-    }));
+    return list_of_names(below_guard(
+        self, [&] { return surgery::lift_constants(*self, static_cast<std::uint64_t>(least)); }));
 }
 
 std::vector<std::string> names_in(const py::list& names) {
@@ -225,9 +224,8 @@ void bind_surgery(py::module_& module) {
                    }),
                py::arg("document"), py::arg("doc_strings"), py::arg("metadata"),
                py::arg("value_infos"), "See `Model.strip`.");
-    module.def("lift_constants",
-               guarded(edits(lift_constants)), py::arg("document"), py::arg("min_bytes"),
-               "See `Model.lift_constants`.");
+    module.def("lift_constants", guarded(edits(lift_constants)), py::arg("document"),
+               py::arg("min_bytes"), "See `Model.lift_constants`.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),

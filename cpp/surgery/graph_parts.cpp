@@ -151,9 +151,8 @@ Message output_at(const model::Document& document, const Message& graph, std::ui
 void use_instead(const model::Document& document, std::span<const NewUse> uses) {
     while (!uses.empty()) {
         const Message message = uses.front().user.message.current();
-        const auto end = std::ranges::find_if(uses, [&](const NewUse& use) {
-            return use.user.message.key() != message.key();
-        });
+        const auto end = std::ranges::find_if(
+            uses, [&](const NewUse& use) { return use.user.message.key() != message.key(); });
         const auto of_message = uses.first(static_cast<std::size_t>(end - uses.begin()));
         uses = uses.subspan(of_message.size());
         std::vector<NewText> texts;

@@ -119,8 +119,7 @@ class SettingDims {
         return dims;
     }
 
-    void add_input(const std::string& name, const Message& info,
-                   const std::vector<NewDim>& shape) {
+    void add_input(const std::string& name, const Message& info, const std::vector<NewDim>& shape) {
         const auto known = dims_of(info);
         if (!known || known->size() != shape.size()) {
             throw std::invalid_argument(
@@ -340,8 +339,8 @@ class SettingDims {
 
     template <class IsStale>
     void forget_infos(const Message& graph, IsStale&& is_stale) {
-        const wire::FieldRow& list = is_function(graph) ? field<"FunctionProto.value_info">
-                                                        : field<"GraphProto.value_info">;
+        const wire::FieldRow& list =
+            is_function(graph) ? field<"FunctionProto.value_info"> : field<"GraphProto.value_info">;
         std::vector<std::uint64_t> gone;
         std::uint64_t position = 0;
         graph.for_each_value(list, [&](const wire::Field& each) {
@@ -388,7 +387,7 @@ class SettingDims {
     std::set<std::string_view> values_;               // that depend on them
     std::vector<std::pair<std::uint32_t, Message>> nodes_;
     std::map<std::string_view, Input> inputs_;
-    std::vector<Makers> scopes_;     // of the node that is read, the innermost last
+    std::vector<Makers> scopes_;      // of the node that is read, the innermost last
     std::vector<Message> subgraphs_;  // of dependent nodes
     std::multimap<std::string, PlacedBody> functions_;  // by their keys: those not called so far
     std::vector<PlacedBody> called_;

@@ -175,8 +175,7 @@ void check_order(const model::NodeValues& body, const Uses& uses,
 
 // Whether a node of the body, not of a graph around it, makes a value.
 bool is_made_here(const model::NodeValues& body, const std::optional<Message>& maker) {
-    return maker &&
-           body.fields()->ordinal(model::nodes_of(body.fields()->message()), maker->key());
+    return maker && body.fields()->ordinal(model::nodes_of(body.fields()->message()), maker->key());
 }
 
 // Whether a value may be an output in the place of another one. A subgraph returns no value of a
@@ -186,8 +185,8 @@ void check_new_output(const model::NodeValues& body, const std::optional<Message
     if (has_output(body, value)) {
         refuse(value, "is an output already, and " + in_quotes(old) + " is another one");
     }
-    const bool is_own = is_function(body.fields()->message()) ? is_made_here(body, maker)
-                                                              : body.makes(value);
+    const bool is_own =
+        is_function(body.fields()->message()) ? is_made_here(body, maker) : body.makes(value);
     if (!is_own) {
         refuse(value, "cannot be an output in the place of " + in_quotes(old) +
                           ": no node here makes it; add an Identity node instead");
@@ -277,8 +276,9 @@ void bypass(const model::NodeValues& body, const Message& node) {
     others.leave_out(node.key());
     // From the node that makes the input on, all subgraphs see the name.
     if (others.is_made_inside(output)) {
-        refuse(output, "is an output, and also a value of a subgraph, which would see both; rename that "
-                       "of the subgraph before");
+        refuse(output,
+               "is an output, and also a value of a subgraph, which would see both; rename that "
+               "of the subgraph before");
     }
     others.mention(output, true);
     std::uint32_t index = 0;

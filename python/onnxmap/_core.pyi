@@ -2799,7 +2799,7 @@ def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     Return name, number, bits, typed field and NumPy name of each element type.
     """
 
-def dedupe(document: Document) -> dict[str, str]:
+def dedupe(document: Document) -> builtins.list[tuple[str, str]]:
     """
     See `Model.dedupe`.
     """

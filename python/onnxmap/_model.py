@@ -513,7 +513,7 @@ class Model:
             dims: numbers or new names of dimensions by their names, as `graph.dimension_params` has
                 them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
                 subgraphs and functions included.
-            inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If the dimension was a name,
+            inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If a dimension was a name,
                 the new one replaces that name everywhere. If it was a number, what the model stores
                 about values that depend on the input is no longer right: their value infos go, also
                 those of called functions, and numbers in the shapes of outputs, and of inputs of
