@@ -85,7 +85,10 @@ void set_type(const model::Document& document, const Message& info, const model:
     const wire::FieldRow& row = field<"ValueInfoProto.type">;
     const auto known = graph.value(value);
     const auto type = known ? known->child(row) : std::nullopt;
-    if (type) return model::set_message(document, info, row, {graph.document(), *type});
+    if (type) {
+        model::set_message(document, info, row, {graph.document(), *type});
+        return;
+    }
     model::clear(document, info, row);
     const auto tensor = initializer(graph, value);
     if (tensor) describe(document, info.current(), tensor::read_header(*tensor));

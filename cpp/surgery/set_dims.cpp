@@ -210,9 +210,10 @@ class SettingDims {
         scopes_.push_back(makers_in(main_));
         for (const auto& [position, node] : nodes_)
             enter(node, "graph.node[" + std::to_string(position) + "]", document_.limits().depth);
-        for (std::size_t i = 0; i < called_.size(); ++i) {  // which grows
-            scopes_.assign(1, makers_in(called_[i].message));
-            enter_nodes(called_[i].message, called_[i].path, document_.limits().depth);
+        for (std::size_t next = 0; next != called_.size();) {
+            const PlacedBody function = called_[next++];  // a copy: the list grows
+            scopes_.assign(1, makers_in(function.message));
+            enter_nodes(function.message, function.path, document_.limits().depth);
         }
     }
 

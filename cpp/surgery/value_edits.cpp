@@ -98,6 +98,7 @@ class Uses {
     /// Lets all of them mention another value. `described`: also the annotations of the value.
     void mention(std::string_view name, bool described) const {
         std::vector<NewUse> uses;
+        uses.reserve(users_.size());
         for (const UserOfValue& user : users_) uses.push_back({user, value_, name});
         use_instead(document_, uses);
         const auto set = [&](const Message& holder, const wire::FieldRow& row) {
@@ -214,14 +215,14 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (uses.would_hide(replacement)) refuse_hidden(replacement, old);
     const bool becomes_output = uses.is_output();
     if (becomes_output) check_new_output(body, maker, replacement, old);
-    if (!becomes_output || is_function(message)) return uses.mention(replacement, false);
+    const bool has_type = becomes_output && !is_function(message);
     for (const UserOfValue& user : uses.users()) {
-        if (user.message.key() != message.key()) continue;
+        if (!has_type || user.message.key() != message.key()) continue;
         // The output is another value then, and may have another type.
         set_type(document, output_at(document, message.current(), user.index), body, replacement);
     }
     uses.mention(replacement, false);
-    forget_value_info(document, message, replacement);
+    if (has_type) forget_value_info(document, message, replacement);
 }
 
 void bypass(const model::NodeValues& body, const Message& node) {

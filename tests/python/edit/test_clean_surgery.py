@@ -262,7 +262,7 @@ def test_pairs_of_all_graphs_are_told() -> None:
 
 
 def test_a_node_with_very_many_equal_initializers() -> None:
-    names = [f"w{i}" for i in range(20_000)]
+    names = [f"w{i}" for i in range(40_000)]
     one = np.ones(1, np.float32)
     tensors = [numpy_helper.from_array(one, name) for name in names]
     node = helper.make_node("Concat", names, ["y"], axis=0)

@@ -318,3 +318,23 @@ def test_wrong_arguments(dims: Any, inputs: Any, error: type[Exception], text: s
     with pytest.raises(error, match=text):
         model.set_dims(dims, inputs)
     assert not model.edited
+
+
+def test_functions_that_call_very_many_others() -> None:
+    """They are found while others are read."""
+    names = [f"F{i}" for i in range(200)]
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
+    functions = []
+    for i, name in enumerate(names):
+        called = {2 * i + 1, 2 * i + 2} & set(range(len(names)))
+        nodes = [helper.make_node(names[j], ["a"], [f"n{j}"], domain="f") for j in called]
+        nodes.append(helper.make_node("Neg", ["a"], ["b"]))
+        functions.append(helper.make_function("f", name, ["a"], ["b"], nodes, opsets))
+        functions[-1].value_info.append(info(f"n{i}", [2]))
+    call = helper.make_node("F0", ["x"], ["y"], domain="f")
+    graph = helper.make_graph([call], "g", [info("x", [2])], [info("y", [2])])
+    model = loads(
+        helper.make_model(graph, functions=functions, opset_imports=opsets, ir_version=10)
+    )
+    assert len(model.set_dims(inputs={"x": [7]}).value_infos) == len(names)
+    assert not any(function.value_info for function in saved(model).functions)
