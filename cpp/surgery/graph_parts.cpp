@@ -80,18 +80,20 @@ std::optional<model::Attribute> value_of_constant(const model::Node& node) {
     return attributes.size() == 1 ? std::optional(attributes[0]) : std::nullopt;
 }
 
-void set_type(const model::Document& document, const Message& info, const model::NodeValues& graph,
-              std::string_view value) {
+KnownType known_type(const model::NodeValues& graph, std::string_view value) {
+    const auto info = graph.value(value);
+    return {info ? info->child(field<"ValueInfoProto.type">) : std::nullopt,
+            initializer(graph, value)};
+}
+
+void set_type(const model::Document& document, const Message& info, const KnownType& known) {
     const wire::FieldRow& row = field<"ValueInfoProto.type">;
-    const auto known = graph.value(value);
-    const auto type = known ? known->child(row) : std::nullopt;
-    if (type) {
-        model::set_message(document, info, row, {graph.document(), *type});
+    if (known.type) {
+        model::set_message(document, info, row, {document, *known.type});
         return;
     }
     model::clear(document, info, row);
-    const auto tensor = initializer(graph, value);
-    if (tensor) describe(document, info.current(), tensor::read_header(*tensor));
+    if (known.tensor) describe(document, info.current(), tensor::read_header(*known.tensor));
 }
 
 bool is_main_graph(const model::NodeValues& body) {
@@ -110,7 +112,8 @@ void add_value(const model::Document& document, const Message& to, const wire::F
     if (info) return;
     const wire::FieldRow& name = field<"ValueInfoProto.name">;
     model::set_value(document, made, name, model::text_value(name, value));
-    set_type(document, made.current(), graph, value);
+    const auto tensor = initializer(graph, value);
+    if (tensor) describe(document, made.current(), tensor::read_header(*tensor));
 }
 
 void set_texts(const model::Document& document, const Message& message, const wire::FieldRow& row,

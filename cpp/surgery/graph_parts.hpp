@@ -34,9 +34,15 @@ void add_value(const model::Document& document, const onnx::Message& to, const w
 /// The attribute with the value of a Constant node; nothing for other nodes.
 [[nodiscard]] std::optional<model::Attribute> value_of_constant(const model::Node& node);
 
-/// Gives a ValueInfoProto the type that is known of a value of `graph`; none if none is.
-void set_type(const model::Document& document, const onnx::Message& info,
-              const model::NodeValues& graph, std::string_view value);
+/// What a graph says of the type of a value: a TypeProto, or its initializer.
+struct KnownType {
+    std::optional<onnx::Message> type;
+    std::optional<onnx::Message> tensor;
+};
+[[nodiscard]] KnownType known_type(const model::NodeValues& graph, std::string_view value);
+
+/// Gives a ValueInfoProto of the same document the type that is known; none if none is.
+void set_type(const model::Document& document, const onnx::Message& info, const KnownType& known);
 
 /// Sets a field that is a varint.
 void set_number(const model::Document& document, const onnx::Message& message,

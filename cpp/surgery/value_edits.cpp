@@ -216,10 +216,11 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     const bool becomes_output = uses.is_output();
     if (becomes_output) check_new_output(body, maker, replacement, old);
     const bool has_type = becomes_output && !is_function(message);
+    const KnownType known = has_type ? known_type(body, replacement) : KnownType{};
     for (const UserOfValue& user : uses.users()) {
         if (!has_type || user.message.key() != message.key()) continue;
         // The output is another value then, and may have another type.
-        set_type(document, output_at(document, message.current(), user.index), body, replacement);
+        set_type(document, output_at(document, message.current(), user.index), known);
     }
     uses.mention(replacement, false);
     if (has_type) forget_value_info(document, message, replacement);

@@ -249,7 +249,7 @@ def test_refused_bypasses() -> None:
         graph.bypass(small().graph.nodes["add"])
     with pytest.raises(ValueError, match="none of this graph"):
         graph.bypass(graph.nodes["if"].attributes["then_branch"].value.nodes[0])
-    with pytest.raises(TypeError, match=r"expected onnxmap\._core\.Node, not str"):
+    with pytest.raises(TypeError, match="Node, not str"):
         graph.bypass("add")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="only nodes are rewired"):
         graph.inputs.remove(graph.inputs[0], rewire=True)
