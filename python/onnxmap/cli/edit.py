@@ -106,7 +106,7 @@ def _carried_out(
         case "--prune":
             found = model.prune()._asdict()
         case "--dedupe":
-            found = {"replaced": model.dedupe()}
+            found = {"replaced": [f"{gone}={kept}" for gone, kept in model.dedupe()]}
         case "--lift-constants":
             found = {"initializers": model.lift_constants(min(value, _MOST_BYTES))}
         case _:

@@ -131,7 +131,7 @@ def test_what_a_verb_reports_is_printed(run: Run, model: Path) -> None:
     assert ran.out.splitlines()[:-2] == [
         "--prune\tnodes\t1\tgraph.node[1]",
         "--prune\tinitializers\t1\tunused",
-        "--dedupe\treplaced\t1\tsame",
+        "--dedupe\treplaced\t1\tsame=w",
         "--lift-constants\tinitializers\t1\tone",
         "--set-shape\tvalue infos\t2\tscaled, moved",
     ]
@@ -139,7 +139,7 @@ def test_what_a_verb_reports_is_printed(run: Run, model: Path) -> None:
     assert told["files"] == [str(out)]
     assert [each["verb"] for each in told["verbs"]] == words[:-1]
     assert told["verbs"][0]["initializers"] == ["unused"]
-    assert told["verbs"][1]["replaced"] == {"same": "w"}
+    assert told["verbs"][1]["replaced"] == ["same=w"]
     ran = run("edit", model, out, "--set-shape", f"{NAME}=4,3", "--set-dims", "N=5", "--dry-run")
     assert ran.status == 2  # there is no N now
     ran = run("edit", model, out, "--set-dims", "N=4", "--set-shape", f"{NAME}=5,3")

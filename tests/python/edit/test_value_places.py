@@ -124,15 +124,27 @@ def test_a_node_with_very_many_equal_inputs() -> None:
     assert time.monotonic() - started < 5
 
 
+def test_a_new_output_has_the_type_of_its_initializer() -> None:
+    """The model gives it no other one, and it is read before the graph is edited."""
+    model = nested()
+    model.initializers["w"] = np.zeros((3, 2), np.int64)
+    model = onnxmap.loads(model.proto.SerializeToString())
+    model.graph.add_output("w")
+    assert (model.graph.outputs["w"].dtype.name, model.graph.outputs["w"].shape) == (
+        "INT64",
+        (3, 2),
+    )
+
+
 def test_errors_with_names_that_are_not_utf_8() -> None:
     data = nested().proto.SerializeToString().replace(b"before", b"be\xffore")
     model = onnxmap.loads(data)
     name = "be\udcffore"
     model.graph.nodes.append(onnxmap.make_node("Neg", [name], ["n"]))
-    with pytest.raises(ValueError, match=f"'{name}' has no known type"):
+    with pytest.raises(ValueError, match=r"'be\\xffore' has no known type"):
         model.graph.add_output(name)
-    with pytest.raises(ValueError, match=f"'{name}' has no known type"):
+    with pytest.raises(ValueError, match=r"'be\\xffore' has no known type"):
         model.graph.replace_uses("z", name, outputs=True)
     model.graph.nodes.insert(0, onnxmap.make_node("Neg", ["x"], ["first"]))
-    with pytest.raises(ValueError, match=f"'{name}' is made by node 1, after node 0"):
+    with pytest.raises(ValueError, match=r"'be\\xffore' is made by node 1, after node 0"):
         model.graph.replace_uses("x", name)
