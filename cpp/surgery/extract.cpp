@@ -95,9 +95,8 @@ class Extraction {
 
     // Inputs of the graph that are needed are to be given, or have a default.
     void check_inputs() {
-        // Before version 4 of the IR, each initializer is the default of an input.
-        constexpr std::int64_t kFree = 4;
-        const bool stay = document_.root().int64(field<"ModelProto.ir_version">) < kFree;
+        const bool stay =
+            document_.root().int64(field<"ModelProto.ir_version">) < kFirstWithFreeInitializers;
         std::vector<std::string_view> missing;
         const auto has_default = [&](std::string_view name) {
             return graph_.initializers().contains(name) ||

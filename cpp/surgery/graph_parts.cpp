@@ -27,18 +27,6 @@ void forget_in(const model::Document& document, const Message& body, const wire:
     if (!positions.empty()) model::erase(document, fields->message(), list, positions);
 }
 
-}  // namespace
-
-void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
-                std::int64_t number) {
-    model::NewValue value;
-    wire::write_tag(value.encoded, row.number, wire::WireType::varint);
-    wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
-    model::set_value(document, message, row, value);
-}
-
-namespace {
-
 // Gives a ValueInfoProto the type of a tensor.
 void describe(const model::Document& document, const Message& info, const tensor::Header& header) {
     const Message type = model::make_present(document, info, field<"ValueInfoProto.type">);
@@ -65,6 +53,14 @@ std::optional<Message> initializer(const model::NodeValues& graph, std::string_v
 }
 
 }  // namespace
+
+void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
+                std::int64_t number) {
+    model::NewValue value;
+    wire::write_tag(value.encoded, row.number, wire::WireType::varint);
+    wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
+    model::set_value(document, message, row, value);
+}
 
 bool is_described(const model::NodeValues& graph, std::string_view value) {
     const auto info = graph.value(value);

@@ -44,6 +44,10 @@ struct KnownType {
 /// Gives a ValueInfoProto of the same document the type that is known; none if none is.
 void set_type(const model::Document& document, const onnx::Message& info, const KnownType& known);
 
+/// Before this version of the IR, each initializer is the default of an input.
+/// Source: onnx.proto, Version: IR_VERSION_2019_1_22.
+inline constexpr std::int64_t kFirstWithFreeInitializers = 4;
+
 /// Sets a field that is a varint.
 void set_number(const model::Document& document, const onnx::Message& message,
                 const wire::FieldRow& row, std::int64_t number);

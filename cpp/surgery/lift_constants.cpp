@@ -18,8 +18,6 @@ using onnx::Message;
 
 namespace {
 
-constexpr std::int64_t kFirstWithFreeInitializers = 4;  // onnx.proto, Version: IR_VERSION_2019_1_22
-
 // A Constant node whose tensor is to be an initializer.
 struct Constant {
     std::uint64_t node;

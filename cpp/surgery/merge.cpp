@@ -308,8 +308,8 @@ class Merging {
                     return !renamed_.is_connected(
                         b_.main.inner(row, each).text(field<"TensorAnnotation.tensor_name">));
                 }
-                bool is_default = false;
                 if (&row == &field<"GraphProto.node">) return true;
+                bool is_default = false;
                 model::for_each_made_by(b_.main, each, &row, [&](std::string_view name, auto&&) {
                     is_default = is_default || renamed_.is_connected(name);
                 });
@@ -353,12 +353,14 @@ std::shared_ptr<const model::Document> merge(const model::Document& a, const mod
     auto made = empty_model(a);
     // External data of another folder: the copies refer to the values instead.
     const model::CopiedExternalValues values(*made, {b, b.root()});
-    const auto brought = empty_model(a);
-    if (!values.empty()) {
-        model::merge_from(*brought, brought->root(), {b, b.root()});
-        values.store_in(*brought, brought->root());
+    if (values.empty()) {
+        Merging(a, b, options).run(*made);
+        return made;
     }
-    Merging(a, values.empty() ? b : *brought, options).run(*made);
+    const auto brought = empty_model(a);
+    model::merge_from(*brought, brought->root(), {b, b.root()});
+    values.store_in(*brought, brought->root());
+    Merging(a, *brought, options).run(*made);
     return made;
 }
 
