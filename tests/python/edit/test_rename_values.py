@@ -8,6 +8,7 @@ import pytest
 from onnx import helper
 from support.edits.rich_model import saved
 from support.models.node_cases import node_cases
+from support.run_options import EXHAUSTIVE, SANITIZED
 
 import onnxmap
 
@@ -41,12 +42,14 @@ def in_order(model: ir.Model) -> onnx.ModelProto:
     return message
 
 
+@pytest.mark.skipif(SANITIZED, reason="the random programs rename as well")
 def test_as_onnx_ir_renames() -> None:
-    """Each value of each model. onnx_ir's values are objects, whatever their names are."""
+    """Values of many models. onnx_ir's values are objects, whatever their names are."""
     count = inside = 0
     for original in (branching(), *node_cases().values()):
         data = original.SerializeToString()
-        for name in made_by(ir.from_proto(original).graph):
+        names = list(made_by(ir.from_proto(original).graph))
+        for name in names if EXHAUSTIVE or count == 0 else {names[0], names[-1]}:
             theirs = ir.from_proto(onnx.ModelProto.FromString(data))  # renames in the message
             made_by(theirs.graph)[name].name = "a new name"
             model = onnxmap.loads(data)
@@ -58,7 +61,7 @@ def test_as_onnx_ir_renames() -> None:
             inside += any(b"a new name" in graph.SerializeToString() for graph in graphs)
             model.revert()
             assert saved(model).SerializeToString() == data
-    assert count > 300
+    assert count > (300 if EXHAUSTIVE else 150)
     assert inside > 0
 
 
