@@ -29,13 +29,15 @@ from onnxmap.cli.exit_status import (
     complain,
     missing_package,
 )
+from onnxmap.cli.model_file import add_opening_options
 from onnxmap.cli.names import nearest, suggestion
 from onnxmap.cli.text import IN_ASCII, escape
 from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]
 
-# Each is a module of this package with `add_arguments(parser)` and `run(arguments) -> int`.
+# Each is a module of this package with `add_arguments(parser)` and `run(arguments)`, which
+# returns an exit status, or None if there is only one way to end.
 COMMANDS = (
     "show", "ls", "dump", "check", "verify", "stats", "diff", "save", "convert", "extract",
     "edit", "merge", "set", "rename-tensor", "cp", "mv", "run", "bench", "demo",
@@ -82,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
         first = (module.__doc__ or "").partition("\n")[0].rstrip(".")
         command = commands.add_parser(name, help=first, description=module.__doc__)
         module.add_arguments(command)
+        if name != "demo":
+            add_opening_options(command)
         command.set_defaults(run=module.run, parser=command)
     return parser
 
@@ -154,7 +158,7 @@ def _run(argv: Sequence[str] | None) -> int:
             raise UsageError("standard output is closed")
         arguments = _parse(words)
         usage = arguments.parser.format_usage()
-        status: int = arguments.run(arguments)
+        status: int | None = arguments.run(arguments)
         # At interpreter exit, the error of a closed pipe could no longer be caught.
         sys.stdout.flush()
     except SystemExit as stop:  # argparse: --help, or a bad command line, which it has reported
@@ -175,7 +179,7 @@ def _run(argv: Sequence[str] | None) -> int:
         except OSError:  # the failure was that standard output cannot be written
             _write_nothing_more()
         return BAD_INPUT
-    return status
+    return DONE if status is None else status
 
 
 def _write_nothing_more() -> None:

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from onnxmap.cli.completion import Completer, complete_with
 from onnxmap.cli.exit_status import UsageError
 
+Completer = Callable[..., Iterable[str]]
 
-def flag(parser: argparse._ActionsContainer, name: str, text: str) -> None:
+
+def nothing(**_: object) -> Iterable[str]:
+    """Offer nothing: there is nothing to choose from, not even files."""
+    return ()
+
+
+def folders(prefix: str, **_: object) -> Iterable[str]:
+    """Offer the folders that begin with `prefix`."""
+    from argcomplete.completers import DirectoriesCompleter
+
+    offered: Iterable[str] = DirectoriesCompleter()(prefix)
+    return offered
+
+
+class InDict(argparse.Action):
+    """Collects the pairs that `type` returns in a dict, for an option that may be repeated."""
+
+    def __call__(self, _parser: object, namespace: object, pair: Any, *_: object) -> None:
+        """Add a pair."""
+        setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), pair[0]: pair[1]})
+
+
+def flag(parser: argparse._ActionsContainer, name: str, text: str, **others: Any) -> None:
     """Declare an option without a value."""
-    parser.add_argument(name, action="store_true", help=text)
+    parser.add_argument(name, help=text, **{"action": "store_true", **others})
+
+
+def chosen(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the command line says for these arguments of a call, if it has such options."""
+    return {name: getattr(arguments, name) for name in names if name in arguments}
 
 
 def valued(
@@ -22,11 +49,16 @@ def valued(
     name: str,
     metavar: str,
     text: str,
-    completer: Completer,
+    completer: Completer = nothing,
     **others: Any,
 ) -> None:
-    """Declare an argument with a value for which the shell offers what the completer returns."""
-    complete_with(parser.add_argument(name, metavar=metavar, help=text, **others), completer)
+    """Declare an argument with a value.
+
+    The shell offers what `completer(prefix=..., parsed_args=..., **others)` returns. For arguments
+    that parsers declare by themselves it offers files.
+    """
+    declared: Any = parser.add_argument(name, metavar=metavar, help=text, **others)
+    declared.completer = completer  # argcomplete looks for it
 
 
 def size(text: str) -> int:

@@ -14,9 +14,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +25,9 @@ import numpy as np
 import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import at_least_one, flag, valued
-from onnxmap.cli.completion import nothing
-from onnxmap.cli.exit_status import DONE, UsageError
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
-from onnxmap.cli.text import bytes_in_words, escape, print_json, seconds_in_words
+from onnxmap.cli.exit_status import UsageError
+from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
+from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
 
 # The figures of a sample, with their headings.
 FIGURES = {
@@ -39,6 +39,8 @@ SLOW_SECONDS = 20.0
 # The largest resident share of a file that counts as cold: looking at a file may read a page of it.
 MOST_THAT_STAYS = 0.01
 STATUS = Path("/proc/self/status")
+# What a process reports of a library that fails, beside the error.
+FAILED = {"version": None, "read": None}
 
 
 class Peer(NamedTuple):
@@ -46,14 +48,16 @@ class Peer(NamedTuple):
 
     Attributes:
         module: the module to import.
-        open: gets it, a path and the options of `onnxmap.load`; returns the model.
         arrays: gets the model; returns every initializer as an array, by name. None if the library
             cannot do that.
+        function: what opens a model by its path.
+        options: its other arguments.
     """
 
     module: str
-    open: Callable[[Any, str, dict[str, Any]], Any]
     arrays: Callable[[Any], dict[str, np.ndarray[Any, Any]]] | None = None
+    function: str = "load"
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 def _onnx_arrays(model: Any) -> dict[str, np.ndarray[Any, Any]]:
@@ -66,29 +70,26 @@ def _onnx_ir_arrays(model: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 OURS = "onnxmap"
-CPU = ["CPUExecutionProvider"]
 PEERS = {
-    OURS: Peer(OURS, lambda it, path, options: it.load(path, **options), onnxmap.Model.views),
-    "onnx": Peer("onnx", lambda it, path, _: it.load(path), _onnx_arrays),
-    "onnx-ir": Peer("onnx_ir", lambda it, path, _: it.load(path), _onnx_ir_arrays),
+    OURS: Peer("onnxmap", onnxmap.Model.views),
+    "onnx": Peer("onnx", _onnx_arrays),
+    "onnx-ir": Peer("onnx_ir", _onnx_ir_arrays),
     "onnxruntime": Peer(
-        "onnxruntime", lambda it, path, _: it.InferenceSession(path, providers=CPU)
+        "onnxruntime", None, "InferenceSession", {"providers": ["CPUExecutionProvider"]}
     ),
-    "onnx2": Peer("onnx_extended.onnx2", lambda it, path, _: it.load(path, skip_raw_data=True)),
+    "onnx2": Peer("onnx_extended.onnx2", options={"skip_raw_data": True}),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap bench`."""
     parser.add_argument("file", help="the model, a file")
-    text = "samples of each (default: 3)"
-    valued(parser, "--rounds", "N", text, nothing, type=at_least_one, default=3)
+    valued(parser, "--rounds", "N", "samples of each (default: 3)", type=at_least_one, default=3)
     flag(parser, "--cold", "keep the files out of the page cache")
     flag(parser, "--json", "print everything as one JSON object")
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap bench`."""
     if not STATUS.exists():
         raise UsageError(f"bench measures memory, which works only on Linux: no {STATUS}")
@@ -109,8 +110,15 @@ def run(arguments: argparse.Namespace) -> int:
         facts = {"files": sizes, "rounds": arguments.rounds, "cold": arguments.cold}
         print_json({**facts, "results": results})
     else:
-        _print(results)
-    return DONE
+        rows = [
+            (
+                f"{each['contender']} {each['version'] or ''}".strip(),
+                _medians(each["samples"]),
+                each["error"],
+            )
+            for each in results
+        ]
+        table.print_results(FIGURES.values(), rows)
 
 
 def _prepare(paths: Iterable[str], *, cold: bool) -> None:
@@ -130,30 +138,30 @@ def _results(paths: Iterable[str], options: Any, arguments: argparse.Namespace) 
     Raises:
         UsageError: onnxmap itself cannot read the files.
     """
-    reports: dict[str, list[dict[str, Any]]] = {
-        name: [] for name, peer in PEERS.items() if find_spec(peer.module.split(".")[0])
+    results: dict[str, dict[str, Any]] = {
+        name: {"contender": name, "version": None, "error": None, "samples": []}
+        for name, peer in PEERS.items()
+        if find_spec(peer.module.split(".")[0])
     }
-    for name, found in [*reports.items()] * arguments.rounds:
-        if found and ("error" in found[-1] or found[0]["seconds"] > SLOW_SECONDS):
+    finished, expected = set(), None
+    for name, result in [*results.items()] * arguments.rounds:
+        if name in finished:
             continue
         if sys.stderr.isatty():
             print(f"\r\x1b[K{name}\r", end="", file=sys.stderr, flush=True)
         _prepare(paths, cold=arguments.cold)
         report = _report(name, arguments.file, options)
-        if name == OURS and "error" in report:
-            raise UsageError(report["error"])
-        found.append(report)
-        if report.get("read") not in (None, reports[OURS][0]["read"]):
-            found[-1] = {"error": f"did not read the same as {OURS}"}
-    return [
-        {
-            "contender": name,
-            "version": found[-1].get("version"),
-            "error": found[-1].get("error"),
-            "samples": [report["sample"] for report in found if "error" not in found[-1]],
-        }
-        for name, found in reports.items()
-    ]
+        if name == OURS:
+            if report["error"]:
+                raise UsageError(report["error"])
+            expected = report["read"]
+        elif report["read"] not in (None, expected):
+            report = FAILED | {"error": f"did not read the same as {OURS}"}
+        result |= {key: report[key] for key in ("version", "error")}
+        result["samples"] = [] if report["error"] else [*result["samples"], report["sample"]]
+        if report["error"] or report["seconds"] > SLOW_SECONDS:
+            finished.add(name)
+    return list(results.values())
 
 
 def _report(*request: Any) -> dict[str, Any]:
@@ -165,15 +173,15 @@ def _report(*request: Any) -> dict[str, Any]:
     ran = subprocess.run(command, capture_output=True, errors="replace", check=False)
     if not ran.stdout.endswith("}\n"):  # it died
         last = ran.stderr.strip().splitlines()[-1:]
-        return {"error": ": ".join([f"ended with status {ran.returncode}", *last])}
-    return dict(json.loads(ran.stdout.splitlines()[-1]))
+        return FAILED | {"error": ": ".join([f"ended with status {ran.returncode}", *last])}
+    return FAILED | json.loads(ran.stdout.splitlines()[-1])
 
 
 def sample() -> None:
     """In a process of its own, print what a sample costs, as a line of JSON."""
     name, path, options = json.loads(sys.argv[1])
     try:
-        report = _measured(PEERS[name], path, options)
+        report = _measured(PEERS[name], path, options if name == OURS else {})
     except Exception as error:  # noqa: BLE001 -- whatever a peer raises is its result
         report = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
     print("\n" + json.dumps(report), flush=True)  # on a line of its own: a peer may print
@@ -182,21 +190,22 @@ def sample() -> None:
 
 def _measured(peer: Peer, path: str, options: dict[str, Any]) -> dict[str, Any]:
     importlib.import_module("ml_dtypes")  # onnxmap imports it at first use, the peers at once
-    module = importlib.import_module(peer.module)
+    opened = getattr(importlib.import_module(peer.module), peer.function)
     gc.collect()
     before, start = _memory(), time.perf_counter()
-    model = peer.open(module, path, options)
-    figures: dict[str, float] = {"open_seconds": time.perf_counter() - start}
+    model = opened(path, **peer.options, **options)
+    sample: dict[str, float] = {"open_seconds": time.perf_counter() - start}
     read = None
     if peer.arrays is not None:
         arrays = peer.arrays(model)
-        figures["arrays_seconds"] = time.perf_counter() - start
-    figures |= {key: max(now - before[key], 0) for key, now in _memory().items()}
+        sample["arrays_seconds"] = time.perf_counter() - start
+    sample |= {key: max(now - before[key], 0) for key, now in _memory().items()}
     if peer.arrays is not None:
         read = [len(arrays), _touched(arrays.values())]
-        figures["bytes_seconds"] = time.perf_counter() - start
+        sample["bytes_seconds"] = time.perf_counter() - start
     took, library = time.perf_counter() - start, sys.modules[peer.module.split(".")[0]]
-    return {"version": library.__version__, "seconds": took, "read": read, "sample": figures}
+    version = library.__version__
+    return {"version": version, "error": None, "seconds": took, "read": read, "sample": sample}
 
 
 def _memory() -> dict[str, int]:
@@ -216,24 +225,8 @@ def _touched(arrays: Iterable[np.ndarray[Any, Any]]) -> int:
     return total % 2**64
 
 
-def _print(results: Sequence[dict[str, Any]]) -> None:
-    """The medians, a line for each contender, and why some have none."""
-    rows = [
-        (f"{result['contender']} {result['version'] or ''}", *_medians(result["samples"]))
-        for result in results
-    ]
-    table.print_table([table.Name(), *map(table.Number, FIGURES.values())], rows)
-    for result in results:
-        if result["error"] is not None:
-            print(escape(f"{result['contender']}: {result['error']}"))
-
-
 def _medians(samples: Sequence[dict[str, float]]) -> Iterator[str]:
     for key in FIGURES:
         values = [sample[key] for sample in samples if key in sample]
-        if not values:
-            yield ""
-        elif key.endswith("_seconds"):
-            yield seconds_in_words(float(np.median(values)))
-        else:
-            yield bytes_in_words(int(np.median(values)))
+        in_words = seconds_in_words if key.endswith("_seconds") else bytes_in_words
+        yield in_words(float(np.median(values))) if values else ""

@@ -12,7 +12,7 @@ from typing import Any
 import onnxmap
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, wrong_values
-from onnxmap.cli.model_file import add_opening_options, open_model_or_operators, opened
+from onnxmap.cli.model_file import open_model_or_operators, opened
 from onnxmap.cli.text import escape, print_json_list, short_path
 
 
@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ignore", metavar="RULES", help="leave these rules out")
     flag(parser, "--json", "print a list of objects, one a line")
-    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

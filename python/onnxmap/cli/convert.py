@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from onnxmap.cli import extract
 from onnxmap.cli.arguments import flag, valued
-from onnxmap.cli.completion import nothing
-from onnxmap.cli.exit_status import DONE, UsageError
-from onnxmap.cli.model_file import WEIGHT_FILES, add_opening_options, open_model
+from onnxmap.cli.exit_status import UsageError
+from onnxmap.cli.model_file import WEIGHT_FILES, open_model
 from onnxmap.cli.saving import (
     add_type_options,
     add_writing_options,
     print_report,
     save_to,
-    type_options,
 )
 
 MODEL_FILES = (".onnx", ".textproto", ".json")
@@ -26,34 +25,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="IN", help=text)
     parser.add_argument("out", metavar="OUT", help="the new file; for .npy, IN has one tensor")
     text = "for a model: put its weights into the data file F in the folder of OUT"
-    valued(parser, "--external-data", "F", text, nothing)
+    valued(parser, "--external-data", "F", text, type=os.fsencode, default=False)
     flag(parser, "--allow-over-2gib", "write a model of more than 2 GiB")
     flag(parser, "--json", "print the report as a JSON object")
     add_type_options(parser)
     add_writing_options(parser)
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap convert`."""
     if arguments.out.endswith((*WEIGHT_FILES, ".npy")):
         if arguments.external_data or arguments.allow_over_2gib:
             raise UsageError("--external-data and --allow-over-2gib are for models")
         arguments.names = []
-        return extract.run(arguments)
+        extract.run(arguments)
+        return
     if not arguments.out.endswith(MODEL_FILES):
         raise UsageError(
             f"{arguments.out} has no extension of a model or of a file of weights: "
             f"{', '.join((*MODEL_FILES, *WEIGHT_FILES, '.npy'))}"
         )
     with open_model(arguments.file, arguments) as model:
-        report = save_to(
-            model,
-            arguments.out,
-            arguments,
-            external_data=arguments.external_data or False,
-            allow_over_2gib=arguments.allow_over_2gib,
-            **type_options(arguments),
-        )
+        report = save_to(model, arguments)
     print_report(report, arguments)
-    return DONE

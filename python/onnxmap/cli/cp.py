@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 
 import onnxmap
-from onnxmap.cli.exit_status import DONE
 from onnxmap.cli.saving import add_copying_arguments, copying_arguments, print_report
 
 
@@ -20,9 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_copying_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap cp`."""
     with copying_arguments(arguments, "cp") as options:
         report = onnxmap.copy_model(arguments.file, arguments.out, **options)
     print_report(report, arguments, {"copies": report.copies})
-    return DONE

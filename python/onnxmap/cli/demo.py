@@ -13,10 +13,9 @@ from typing import NamedTuple, TypeVar
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag, valued
-from onnxmap.cli.completion import folders
+from onnxmap.cli.arguments import flag, folders, valued
 from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
-from onnxmap.cli.exit_status import DONE, UsageError
+from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
 
 Result = TypeVar("Result")
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--json", "print the findings as one JSON object")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap demo`."""
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as copies:
         folder = arguments.keep or Path(scratch)
@@ -53,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"files": sizes, "steps": [step._asdict() for step in steps]})
     else:
         _print(sizes, steps, kept=arguments.keep is not None)
-    return DONE
 
 
 def _steps(path: Path, copy: Path) -> Iterator[Step]:

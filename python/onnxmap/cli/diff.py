@@ -16,7 +16,7 @@ import onnxmap
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError, wrong_values
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
+from onnxmap.cli.model_file import STANDARD_INPUT, open_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = ("metadata", "docs", "names")
     parser.add_argument("--ignore", choices=words, action="append", default=[], help=text)
     flag(parser, "--cast", "compare tensors of two floating-point types by value")
-    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-import onnxmap
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_message, present_fields
+from onnxmap.cli.model_file import STANDARD_INPUT, open_message, present_fields
 from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
-from onnxmap.types import FieldType, message_types
+from onnxmap.types import FieldType, enum_types, message_types
 
 # Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
@@ -29,18 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="the model, or other message; - is standard input")
     text = """one field by its path, like graph.node[3].attribute["value"].t"""
     valued(parser, "field", "FIELD", text, _complete_field, nargs="?", default="")
-    parser.add_argument(
-        "--type",
-        choices=message_types(),
-        metavar="MESSAGE",
-        help="the type of the message in FILE, like NodeProto; a file of another type is refused",
-    )
+    text = "the type of the message in FILE, like NodeProto; a file of another type is refused"
+    parser.add_argument("--type", choices=message_types(), metavar="MESSAGE", help=text)
     flag(parser, "--full", f"also print payloads longer than {LONGEST} in full")
     flag(parser, "--json", "print protobuf's JSON, with onnx.proto's field names")
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap dump`."""
     longest = sys.maxsize if arguments.full else LONGEST
     found = follow(open_message(arguments.file, arguments, arguments.type), arguments.field)
@@ -48,21 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
         _write_json(found, longest)
     else:
         _write_text(found, longest, limited=not arguments.full)
-    return 0
 
 
 def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """The fields that are set in the message before the last dot of the path."""
     before, dot = prefix.rpartition(".")[:2]
-    if parsed_args.file == STANDARD_INPUT:
-        return []
-    try:
-        found = follow(open_message(parsed_args.file, parsed_args, parsed_args.type), before)
-    except (OnnxMapError, OSError, UsageError):
-        return []
-    if not found.is_message:
-        return []
-    return [f"{before}{dot}{name}" for name in present_fields(found.value)]
+    with suppress(OnnxMapError, OSError, UsageError):
+        if parsed_args.file != STANDARD_INPUT:
+            found = follow(open_message(parsed_args.file, parsed_args, parsed_args.type), before)
+            if found.is_message:
+                return [f"{before}{dot}{name}" for name in present_fields(found.value)]
+    return []
 
 
 def _write_json(found: Found, longest: int) -> None:
@@ -105,22 +96,9 @@ def _plain(field: FieldType, value: Any, longest: int) -> str:
             rest = f"  # {len(value)} long, {longest} shown" if len(value) > longest else ""
             return escape(shown) + rest
         case "enum":
-            return _enum_name(field.type_name, value)
+            names = {number: name for name, number in enum_types()[field.type_name].items()}
+            return names.get(value, str(value))
         case "float":
-            return _shortest(value)
+            return str(np.float32(value))  # the fewest digits that make this number
         case _:
             return str(value)
-
-
-def _enum_name(enum: str, value: int) -> str:
-    members = getattr(onnxmap, enum.rpartition(".")[2])
-    try:
-        return str(members(value).name)
-    except ValueError:
-        return str(value)
-
-
-def _shortest(value: float) -> str:
-    """The number with the fewest digits, at least six, that equals a float32, as in JSON."""
-    shown = (float(f"{value:.{digits}g}") for digits in range(6, 10))
-    return str(next((short for short in shown if np.float32(short) == value), value))

@@ -16,7 +16,6 @@ from typing import Any
 
 import onnxmap
 from onnxmap.cli.arguments import each_once, pair, size, valued
-from onnxmap.cli.completion import nothing
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, open_model
 from onnxmap.cli.save import add_saving_options, check_saving_options
@@ -47,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             return name, read(word)
 
         others |= {"dest": "verbs", "action": "append", "type": value}
-        valued(group, name, form, text, nothing, **others)
+        valued(group, name, form, text, **others)
 
     verb("--rename", "OLD=NEW", "give a value another name", pair)
     verb("--replace-uses", "OLD=NEW", "let all that uses OLD use NEW", pair)
@@ -65,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_saving_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap edit`."""
     check_saving_options(arguments)
     if not arguments.verbs:
@@ -81,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             with wrong_values():
                 model, found = _carried_out(model, name, value)
             said.append({"verb": name, **found})
-        return save_or_show(before, model, arguments, said)
+        save_or_show(before, model, arguments, said)
 
 
 def _carried_out(

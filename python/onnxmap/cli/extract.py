@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.arguments import chosen, flag, valued
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.completion import files
-from onnxmap.cli.exit_status import DONE, wrong_values
-from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
+from onnxmap.cli.exit_status import wrong_values
+from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.names import chosen_tensors
 from onnxmap.cli.saving import (
+    CHANGING_TYPES,
+    WRITING,
     add_type_options,
     add_writing_options,
     print_report,
-    type_options,
-    writing_options,
 )
 
 
@@ -26,19 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "write only these: a name, or a glob like '*.bias'"
     valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
     text = "the new file: .safetensors, .npz, or .npy for one tensor"
-    valued(parser, "-o", "OUT", text, files, dest="out", required=True)
+    parser.add_argument("-o", dest="out", metavar="OUT", required=True, help=text)
     flag(parser, "--json", "print the report as a JSON object")
     add_type_options(parser)
     add_writing_options(parser)
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap extract`."""
     with open_model(arguments.file, arguments) as model:
         names = chosen_tensors(model, arguments.names)
         with wrong_values(), progress_bar() as bar:
-            options = writing_options(arguments, bar) | type_options(arguments)
-            report = model.extract_weights(arguments.out, names, **options)
+            options = chosen(arguments, (*WRITING, *CHANGING_TYPES))
+            report = model.extract_weights(arguments.out, names, progress=bar, **options)
     print_report(report, arguments)
-    return DONE

@@ -13,7 +13,7 @@ import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.exit_status import UsageError
-from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
+from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.names import names_meant
 from onnxmap.cli.text import bytes_in_words, counted, natural, print_json_list, shape_in_words
 from onnxmap.cli.type_text import type_in_words, type_name
@@ -38,8 +38,7 @@ class Kind(NamedTuple):
 
     what: str  # what a line is about
     read: Callable[[onnxmap.Model], Iterable[Row]]
-    columns: Sequence[table.Column]
-    cells: Callable[[Row], Sequence[str]]
+    columns: Mapping[table.Column, Callable[[Row], str]]  # with the text of a line in each
     totals: Callable[[Sequence[Row]], str]
     sort_keys: Sequence[str]
 
@@ -59,23 +58,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     of_model = complete_names(lambda model, of: _positions(of.kind.read(model)))
     text = "list only these: a name, a path, or a glob like '*.bias'"
     valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
+    parser.set_defaults(kind=_INITIALIZERS)
     kinds = parser.add_mutually_exclusive_group()
-    for option, kind, words in (
+    for option, kind, text in (
         ("--all", _TENSORS, "list every tensor, by its path: also those of nodes"),
         ("--nodes", _NODES, "list the nodes"),
         ("--inputs", _VALUES, "list the inputs and outputs"),
     ):
-        kinds.add_argument(
-            option, action="store_const", dest="kind", const=kind, default=_INITIALIZERS, help=words
-        )
+        kinds.add_argument(option, action="store_const", dest="kind", const=kind, help=text)
     parser.add_argument(
         "--sort", choices=_SORT_KEYS, help="the order (default: the order in the file)"
     )
     flag(parser, "--json", "print a list of objects, one a line")
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap ls`."""
     kind: Kind = arguments.kind
     with open_model(arguments.file, arguments) as model:
@@ -94,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json_list(row.facts for row in rows)
     else:
-        table.print_table(kind.columns, list(map(kind.cells, rows)), footer=kind.totals(rows))
-    return 0
+        cells = [[text(row) for text in kind.columns.values()] for row in rows]
+        table.print_table(list(kind.columns), cells, footer=kind.totals(rows))
 
 
 def _chosen(kind: Kind, rows: Sequence[Row], names: Iterable[str]) -> list[Row]:
@@ -116,37 +113,24 @@ def _positions(rows: Iterable[Row]) -> dict[str, list[int]]:
 
 
 def _initializers(model: onnxmap.Model) -> Iterable[Row]:
-    dense = model.initializers
-    for name, dtype, shape, nbytes, tensor in zip(
-        dense.names(), dense.dtypes(), dense.shapes(), dense.nbytes(), dense.all(), strict=True
-    ):
-        yield _tensor((name,), dtype, shape, nbytes, _place(tensor))
+    for tensor in model.initializers.all():
+        yield _tensor(tensor, tensor.name)
     for sparse in model.graph.sparse_initializers.all():
-        values, shape = sparse.values, sparse.proto.dims
-        nbytes = values.nbytes + sparse.indices.nbytes
-        place = {"file": _place(values)["file"], "offset": None, "aligned": None}  # it has two
-        names = (sparse.name,)
-        yield _tensor(names, values.proto.data_type, shape, nbytes, place, sparse=True)
+        facts, names = _tensor(sparse.values, sparse.name)
+        facts |= {"shape": tuple(sparse.proto.dims), "sparse": True}
+        facts["nbytes"] += sparse.indices.nbytes
+        yield Row(facts | {"offset": None, "aligned": None}, names)  # it has two tensors
 
 
 def _all_tensors(model: onnxmap.Model) -> Iterable[Row]:
     for path, tensor in model.tensors():
-        names = (path, tensor.name) if tensor.name else (path,)
-        dtype, shape = tensor.proto.data_type, tensor.proto.dims
-        yield _tensor(names, dtype, shape, tensor.nbytes, _place(tensor))
+        yield _tensor(tensor, path, *filter(None, [tensor.name]))
 
 
-def _tensor(
-    names: tuple[str, ...],
-    dtype: int,
-    shape: Iterable[int],
-    nbytes: int,
-    place: Facts,
-    *,
-    sparse: bool = False,
-) -> Row:
-    facts = {"name": names[0], "dtype": type_name(dtype), "shape": tuple(shape), "nbytes": nbytes}
-    return Row({**facts, **place, "sparse": sparse}, names)
+def _tensor(tensor: onnxmap.Tensor, *names: str) -> Row:
+    shape, nbytes = tuple(tensor.proto.dims), tensor.nbytes
+    facts = {"name": names[0], "dtype": type_name(tensor.proto.data_type), "shape": shape}
+    return Row({**facts, "nbytes": nbytes, **_place(tensor), "sparse": False}, names)
 
 
 def _place(tensor: onnxmap.Tensor) -> Facts:
@@ -185,34 +169,17 @@ def _value(value: onnxmap.ValueInfo, kind: str) -> Row:
     return Row(facts, (value.name,))
 
 
-def _tensor_cells(row: Row) -> tuple[str, ...]:
-    facts = row.facts
-    return (
-        *row.names[:1],
-        # One word, so that a cell is one field for awk and sort.
-        f"sparse:{facts['dtype']}" if facts["sparse"] else facts["dtype"],
-        shape_in_words(facts["shape"]),
-        f"{facts['nbytes']:,}",
-        facts["file"] or "inline",
-        "-" if facts["offset"] is None else str(facts["offset"]),
-        _ALIGNED[facts["aligned"]],
-    )
-
-
-def _path_cells(row: Row) -> tuple[str, ...]:
-    path, *others = _tensor_cells(row)
-    return (path, *(row.names[1:] or ("-",)), *others)
-
-
-def _node_cells(row: Row) -> tuple[str, ...]:
-    facts = row.facts
-    lists = map(_names, (facts["inputs"], facts["outputs"]))
-    return (facts["name"], facts["op"], facts["where"], *lists)
+def _or_dash(value: str | int | None) -> str:
+    return "-" if value in (None, "") else str(value)
 
 
 def _names(names: Sequence[str]) -> str:
     more = [f"… {len(names) - _NAMES_SHOWN} more"] if len(names) > _NAMES_SHOWN else []
-    return ", ".join([name or "-" for name in names[:_NAMES_SHOWN]] + more)
+    return ", ".join([*map(_or_dash, names[:_NAMES_SHOWN]), *more])
+
+
+def _fact(name: str) -> Callable[[Row], str]:
+    return lambda row: str(row.facts[name])
 
 
 def _tensor_totals(rows: Sequence[Row]) -> str:
@@ -238,28 +205,44 @@ def _value_totals(rows: Sequence[Row]) -> str:
     return f"{counted(len(rows) - outputs, 'input')} · {counted(outputs, 'output')}"
 
 
-_FACT_COLUMNS = (
-    table.Column("type"), table.Text("shape"), table.Number("bytes"), table.Text("in", spare=True),
-    table.Number("offset", style="dim", spare=True), table.Column("aligned", "dim", spare=True),
-)  # fmt: skip
+# Each cell is one word, so that it is one field for awk and sort.
+_FACT_COLUMNS: Mapping[table.Column, Callable[[Row], str]] = {
+    table.Column("type"): lambda row: "sparse:" * row.facts["sparse"] + row.facts["dtype"],
+    table.Text("shape"): lambda row: shape_in_words(row.facts["shape"]),
+    table.Number("bytes"): lambda row: f"{row.facts['nbytes']:,}",
+    table.Text("in", spare=True): lambda row: row.facts["file"] or "inline",
+    table.Number("offset", style="dim", spare=True): lambda row: _or_dash(row.facts["offset"]),
+    table.Column("aligned", "dim", spare=True): lambda row: _ALIGNED[row.facts["aligned"]],
+}
 _TENSOR_KEYS = ("dtype", "file", "name", "size")
 _INITIALIZERS = Kind(
-    "tensor", _initializers, (table.Name("name"), *_FACT_COLUMNS),
-    _tensor_cells, _tensor_totals, _TENSOR_KEYS,
+    "tensor", _initializers, {table.Name("name"): _fact("name"), **_FACT_COLUMNS},
+    _tensor_totals, _TENSOR_KEYS,
 )  # fmt: skip
 _TENSORS = Kind(
-    "tensor", _all_tensors, (table.Name("path"), table.Name("name"), *_FACT_COLUMNS),
-    _path_cells, _tensor_totals, _TENSOR_KEYS,
+    "tensor", _all_tensors,
+    {
+        table.Name("path"): _fact("name"),
+        table.Name("name"): lambda row: _or_dash("".join(row.names[1:])),
+        **_FACT_COLUMNS,
+    },
+    _tensor_totals, _TENSOR_KEYS,
 )  # fmt: skip
 _NODES = Kind(
     "node", _nodes,
-    (
-        table.Name("name"), table.Text("op"), table.Text("where", style="dim"),
-        table.Text("inputs"), table.Text("outputs"),
-    ),
-    _node_cells, _node_totals, ("name", "op"),
+    {
+        table.Name("name"): _fact("name"), table.Text("op"): _fact("op"),
+        table.Text("where", style="dim"): _fact("where"),
+        table.Text("inputs"): lambda row: _names(row.facts["inputs"]),
+        table.Text("outputs"): lambda row: _names(row.facts["outputs"]),
+    },
+    _node_totals, ("name", "op"),
 )  # fmt: skip
 _VALUES = Kind(
-    "input or output", _values, (table.Name("name"), table.Column("kind"), table.Text("type")),
-    lambda row: tuple(row.facts.values()), _value_totals, ("name",),
+    "input or output", _values,
+    {
+        table.Name("name"): _fact("name"), table.Column("kind"): _fact("kind"),
+        table.Text("type"): _fact("type"),
+    },
+    _value_totals, ("name",),
 )  # fmt: skip

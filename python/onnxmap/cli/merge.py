@@ -10,7 +10,6 @@ import argparse
 
 import onnxmap
 from onnxmap.cli.arguments import each_once, pair, valued
-from onnxmap.cli.completion import files, nothing
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, open_model
 from onnxmap.cli.save import add_saving_options, check_saving_options
@@ -21,18 +20,18 @@ from onnxmap.cli.surgery import add_dry_run, save_or_show
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap merge`."""
     parser.add_argument("file", metavar="A", help="the model that runs first; - is standard input")
-    valued(parser, "other", "B", "the model that runs then", files)
+    parser.add_argument("other", metavar="B", help="the model that runs then")
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     text = "let an output of A be an input of B; may be given several times"
     many = {"type": pair, "action": "append", "default": []}
-    valued(parser, "--connect", "OUTPUT=INPUT", text, nothing, **many)
+    valued(parser, "--connect", "OUTPUT=INPUT", text, **many)
     text = "put TEXT before the names of B's values and nodes"
-    valued(parser, "--prefix", "TEXT", text, nothing, default="")
+    valued(parser, "--prefix", "TEXT", text, default="")
     add_dry_run(parser)
     add_saving_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap merge`."""
     check_saving_options(arguments)
     if arguments.other == STANDARD_INPUT:
@@ -46,4 +45,4 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         with wrong_values():
             merged = onnxmap.merge(model, other, connect, arguments.prefix)
-        return save_or_show(model, merged, arguments, [])
+        save_or_show(model, merged, arguments, [])

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import onnxmap
-from onnxmap.cli.arguments import flag, pair, valued
-from onnxmap.cli.completion import folders, nothing
+from onnxmap.cli.arguments import InDict, chosen, flag, folders, pair, valued
 from onnxmap.cli.exit_status import UsageError, complain, wrong_values
 from onnxmap.errors import OnnxMapError
-from onnxmap.types import FieldType, message_type
+from onnxmap.types import message_type
 
 STANDARD_INPUT = "-"
 # How the names of files of weights end. They are opened as models of nothing else.
@@ -41,8 +40,8 @@ def add_opening_options(parser: argparse.ArgumentParser) -> None:
     text = "map files or read them (default: auto)"
     group.add_argument("--io", choices=("auto", "mmap", "read"), default="auto", help=text)
     text = "for URLs: an option for fsspec, in JSON or a string; may be given several times"
-    many: Any = {"type": _storage_option, "action": "append", "default": []}
-    valued(group, "--storage-option", "KEY=VALUE", text, nothing, **many)
+    many: Any = {"type": _storage_option, "action": InDict, "dest": "storage_options"}
+    valued(group, "--storage-option", "KEY=VALUE", text, **many)
 
 
 def _storage_option(text: str) -> tuple[str, object]:
@@ -103,8 +102,8 @@ def _message(
     file: str, data: bytes | None, arguments: argparse.Namespace, message: str
 ) -> onnxmap.ProtoView:
     if data is None:
-        storage = dict(arguments.storage_option)
-        return onnxmap.load_proto(file, message, io=arguments.io, storage_options=storage)
+        options = chosen(arguments, ("io", "storage_options"))
+        return onnxmap.load_proto(file, message, **options)
     return onnxmap.loads_proto(data, message)
 
 
@@ -142,13 +141,12 @@ def _parts(message: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
 
 def present_fields(message: onnxmap.ProtoView) -> dict[str, Any]:
     """Return the values of the fields that are set, by name. ListFields() may import onnx."""
-    fields = message_type(message.message_type).fields
-    return {each.name: getattr(message, each.name) for each in fields if _is_set(message, each)}
-
-
-def _is_set(message: onnxmap.ProtoView, field: FieldType) -> bool:
-    has_values = field.is_repeated and len(getattr(message, field.name)) > 0
-    return has_values or (not field.is_repeated and message.HasField(field.name))
+    found = {}
+    for field in message_type(message.message_type).fields:
+        value = getattr(message, field.name)
+        if len(value) if field.is_repeated else message.HasField(field.name):
+            found[field.name] = value
+    return found
 
 
 def _has_mark(message: onnxmap.ProtoView) -> bool:
@@ -226,6 +224,5 @@ def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnx
 
 def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `onnxmap.load` that the command line has."""
-    names = ("external_root", "link_policy", "allow_hardlinks", "lenient", "io")
-    options: dict[str, Any] = {name: getattr(arguments, name) for name in names}
-    return {**options, "storage_options": dict(arguments.storage_option)}
+    names = "external_root", "link_policy", "allow_hardlinks", "lenient", "io", "storage_options"
+    return chosen(arguments, names)

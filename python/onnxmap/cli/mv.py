@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 
 import onnxmap
-from onnxmap.cli.exit_status import DONE
 from onnxmap.cli.saving import add_copying_arguments, copying_arguments, print_rows, rows_left_over
 from onnxmap.cli.text import print_json, short_path
 
@@ -21,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_copying_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap mv`."""
     with copying_arguments(arguments, "mv") as options:
         report = onnxmap.move_model(arguments.file, arguments.out, **options)
@@ -31,8 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         files = [{"how": how, "from": old, "to": new} for how, old, new in rows]
         stays = [{"file": old, "why": why or None} for old, why in report.stays.items()]
         print_json({"files": files, "stays": stays, "left_over": report.left_over})
-        return DONE
+        return
     shown = [(word, old, f"to {short_path(new)}") for word, old, new in rows]
     shown += [("stays", old, f"because {why}") for old, why in report.stays.items() if why]
     print_rows([*shown, *rows_left_over(report.left_over)])
-    return DONE

@@ -6,18 +6,16 @@ import argparse
 import sys
 
 from onnxmap.cli.arguments import valued
-from onnxmap.cli.completion import nothing
-from onnxmap.cli.exit_status import DONE, wrong_values
-from onnxmap.cli.model_file import add_opening_options, complete_names
+from onnxmap.cli.exit_status import wrong_values
+from onnxmap.cli.model_file import complete_names
 from onnxmap.cli.names import unknown_name
 from onnxmap.cli.saving import (
     add_place_options,
     check_text,
-    is_large,
     open_to_edit,
-    place,
     print_report,
-    save_to,
+    save_edited,
+    settle_place,
 )
 from onnxmap.cli.text import counted, escape
 from onnxmap.errors import UnknownNameError
@@ -28,25 +26,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
     of_model = complete_names(lambda model, _: model.initializers.names())
     valued(parser, "old", "OLD", "the name of an initializer", of_model)
-    valued(parser, "new", "NEW", "its new name", nothing)
+    valued(parser, "new", "NEW", "its new name")
     add_place_options(parser)
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap rename-tensor`."""
     check_text(arguments.new)
-    file, out = place(arguments)
-    with open_to_edit(file, out, arguments) as model:
+    settle_place(arguments)
+    with open_to_edit(arguments) as model:
         try:
             with wrong_values():
                 model.initializers.rename(arguments.old, arguments.new)
         except UnknownNameError as error:
             raise unknown_name("tensor", arguments.old, error.nearest) from None
         uses = len(model.graph.uses(arguments.new))
-        report = save_to(model, out, arguments, allow_over_2gib=is_large(model))
+        report = save_edited(model, arguments)
     if report.files and not arguments.json:
         names = f"{arguments.old!r} to {arguments.new!r}"
         sys.stdout.write(f"renamed {escape(names)} and {counted(uses, 'use')}\n")
     print_report(report, arguments, {"uses": uses})
-    return DONE

@@ -16,33 +16,31 @@ import numpy as np
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import at_least_one, flag, pair, valued
-from onnxmap.cli.completion import folders, nothing
+from onnxmap.cli.arguments import InDict, at_least_one, flag, folders, pair, valued
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
+from onnxmap.cli.model_file import STANDARD_INPUT, open_model
 from onnxmap.cli.text import cut, escape, print_json, seconds_in_words, shape_in_words
 
 Words = Mapping[str, str]
 
+_FIGURES = ("opening", "running")
 _MOST_ELEMENTS = 1 << 31  # of a random input
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap run`."""
     parser.add_argument("file", help="the model; - is standard input")
-    many: Any = {"type": pair, "action": "append", "default": []}
+    many: Any = {"type": pair, "action": InDict, "default": {}}
     text = "an array for an input, in a .npy or .pb file, or the word random"
-    valued(parser, "--input", "NAME=FILE", text, nothing, **many)
+    valued(parser, "--input", "NAME=FILE", text, **many)
     text = "the extent of a named dimension in random inputs (default: 1)"
-    valued(parser, "--size", "DIMENSION=N", text, nothing, **many)
-    text = "a folder with inputs, and outputs to compare"
-    valued(parser, "--test-data", "DIR", text, folders)
+    valued(parser, "--size", "DIMENSION=N", text, **many)
+    valued(parser, "--test-data", "DIR", "a folder with inputs, and outputs to compare", folders)
     text = "run N times, and print the median time"
-    valued(parser, "--repeat", "N", text, nothing, type=at_least_one, default=1)
+    valued(parser, "--repeat", "N", text, type=at_least_one, default=1)
     flag(parser, "--no-prepack", "copy no weights into other layouts")
     flag(parser, "--alone", "do not open the file in onnxruntime's own way, too")
     flag(parser, "--json", "print times and comparisons as JSON")
-    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     model, file, repeat = open_model(arguments.file, arguments), arguments.file, arguments.repeat
     expected: Sequence[Any] = ()
     if arguments.test_data is None:
-        feeds = feeds_of(model, dict(arguments.input), dict(arguments.size))
+        feeds = feeds_of(model, arguments.input, arguments.size)
     else:
         feeds, expected = _test_data(model, arguments.test_data)
     options = ort.quiet_options(not arguments.no_prepack)
@@ -67,14 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
         rows += _timed("onnxruntime", lambda: ort.open_own_way(file, options), feeds, repeat)[:1]
     if len(outputs) < len(expected):
         raise UsageError(f"there are {len(expected)} outputs in the data, and the model has fewer")
-    pairs = zip(outputs, expected, strict=False)
-    compared = [{"output": n, "difference": difference(outputs[n], each)} for n, each in pairs]
+    found = differences(outputs, expected)
     if arguments.json:
-        print_json({"times": rows, "comparisons": compared})
+        print_json({"times": rows, "comparisons": found.to_dict()["tensors"]})
     else:
-        print(*(map(_verdict, compared) if compared else _outputs(outputs)), "", sep="\n")
-        _print_times(rows)
-    return FINDINGS if any(one["difference"] for one in compared) else DONE
+        print(*([found] if expected else _outputs(outputs)), "", sep="\n")
+        table.print_results(
+            _FIGURES, [(row["contender"], _times(row), row["error"]) for row in rows]
+        )
+    return DONE if found.same else FINDINGS
 
 
 def _test_data(model: onnxmap.Model, folder: str) -> tuple[dict[str, Any], list[Any]]:
@@ -157,28 +156,24 @@ def _timed(name: str, opened: Callable[[], Any], feeds: Any, repeat: int) -> tup
     return row, {to.name: each for to, each in zip(session.get_outputs(), outputs, strict=True)}
 
 
-def difference(found: Any, expected: Any) -> str | None:
-    """Return what differs in an output, or None if it is as expected.
+def differences(outputs: Mapping[str, Any], expected: Sequence[Any]) -> onnxmap.ModelDiff:
+    """Return how the first outputs differ from what is expected of them.
 
     Floating-point numbers may differ by the tolerances of onnx's backend tests. NaN equals NaN.
     """
-    if isinstance(found, dict) and isinstance(expected, dict):
-        found, expected = (sorted(map(list, one.items())) for one in (found, expected))
-    if isinstance(found, list) or isinstance(expected, list):
-        if type(found) is not type(expected) or len(found) != len(expected):
-            return "another number of elements"
-        return next(filter(None, map(difference, found, expected)), None)
-    ours, theirs = np.asarray(found), np.asarray(expected)
-    if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
-        return f"{ours.dtype} {ours.shape}, expected {theirs.dtype} {theirs.shape}"
-    wrong, by = ours != theirs, ""
-    if ours.dtype.kind not in "OSUbiu":  # not texts, booleans and whole numbers
-        ours, theirs = ours.astype(complex), theirs.astype(complex)
-        wrong = ~np.isclose(ours, theirs, 1e-3, 1e-7, equal_nan=True)  # as in onnx's own tests
-        with np.errstate(invalid="ignore", over="ignore"):
-            by = f", by up to {np.nanmax(np.abs(ours - theirs), initial=0):.3g}"
-    count = np.count_nonzero(wrong)
-    return f"{count} of {ours.size} elements{by}" if count else None
+    wanted = zip(outputs, expected, strict=False)
+    made = zip(outputs, list(outputs.values())[: len(expected)], strict=False)
+    a, b = (dict(leaf for pair in pairs for leaf in _leaves(*pair)) for pairs in (wanted, made))
+    return onnxmap.diff(onnxmap.from_arrays(a), onnxmap.from_arrays(b), atol=1e-7, rtol=1e-3)
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors in a value: those of a sequence or map have names like `y[0]`."""
+    if isinstance(value, list | dict):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(f"{name}[{key!r}]", each)
+    elif value is not None:
+        yield name, np.asarray(value)
 
 
 def _outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
@@ -188,18 +183,5 @@ def _outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
         yield from map(escape, str(value).splitlines())
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
-    name, text = escape(row["output"]), row["difference"]
-    return f"differs  {name}: {text}" if text else f"ok       {name}"
-
-
-def _print_times(rows: Sequence[Mapping[str, Any]]) -> None:
-    timed = [row for row in rows if row["error"] is None]
-    figures = "opening", "running"
-    cells = [
-        (row["contender"], *(seconds_in_words(row[each]) for each in figures)) for row in timed
-    ]
-    table.print_table([table.Name(), *map(table.Number, figures)], cells)
-    for row in rows:
-        if row["error"] is not None:
-            print(escape(f"{row['contender']}: {row['error']}"))
+def _times(row: Mapping[str, Any]) -> list[str]:
+    return [seconds_in_words(row[each]) for each in _FIGURES if row["error"] is None]

@@ -12,13 +12,11 @@ from typing import Any
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.arguments import InDict, chosen, flag, valued
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.completion import files, nothing
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
-    add_opening_options,
     opening_options,
     standard_input,
 )  # fmt: skip
@@ -26,39 +24,40 @@ from onnxmap.cli.text import bytes_in_words, print_json, short_path
 
 STANDARD_OUTPUT = "-"
 _MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a model
+# The options of the commands have the names of these arguments of the calls.
+WRITING = ("replace_read_only", "sync")
+CHANGING_TYPES = ("dtype", "allow_loss")
+_SAVING = (
+    "external_data", "size_threshold_bytes", "alignment", "attributes", "checksum",
+    "max_shard_size_bytes", "dedupe", "allow_over_2gib", "format", "overwrite", "follow_symlinks",
+    *WRITING, *CHANGING_TYPES,
+)  # fmt: skip
 
 
 def add_writing_options(parser: argparse._ActionsContainer) -> None:
     """Declare how files are written."""
     text = "replace also files that must not be written to, as after chmod 444"
     flag(parser, "--replace-read-only", text)
-    flag(parser, "--no-sync", "do not wait until the disk has the files")
+    text = "do not wait until the disk has the files"
+    flag(parser, "--no-sync", text, action="store_false", dest="sync")
 
 
 def add_type_options(parser: argparse._ActionsContainer) -> None:
     """Declare in which types weights are written."""
     text = "write floating-point initializers in this type; or PATTERN=TYPE, also several times"
-    valued(parser, "--dtype", "TYPE", text, nothing, action="append", default=[])
+    valued(parser, "--dtype", "TYPE", text, type=_new_type, action=InDict)
     flag(parser, "--allow-loss", "with --dtype: also if values are too large for the type")
 
 
-def type_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a call that writes weights in other types."""
-    types = [each.rpartition("=") for each in arguments.dtype]
-    chosen = {pattern or "*": name for pattern, _, name in types}
-    return {"dtype": chosen or None, "allow_loss": arguments.allow_loss}
-
-
-def writing_options(arguments: argparse.Namespace, bar: Any) -> dict[str, Any]:
-    """Return the arguments of a call that writes files."""
-    replace, sync = arguments.replace_read_only, not arguments.no_sync
-    return {"replace_read_only": replace, "sync": sync, "progress": bar}
+def _new_type(text: str) -> tuple[str, str]:
+    pattern, _, name = text.rpartition("=")
+    return pattern or "*", name
 
 
 def add_place_options(parser: argparse.ArgumentParser) -> None:
     """Declare where a command that edits a file writes, and how."""
     text = "write another file instead; - is standard output"
-    parser.add_argument("-o", "--output", metavar="OUT", help=text)
+    parser.add_argument("-o", "--output", dest="out", metavar="OUT", help=text)
     flag(parser, "--follow-symlinks", "if FILE is a symbolic link, edit the file that it leads to")
     add_writing_options(parser)
     flag(parser, "--json", "print the report as a JSON object")
@@ -67,12 +66,11 @@ def add_place_options(parser: argparse.ArgumentParser) -> None:
 def add_copying_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare IN, OUT, and the options that `cp` and `mv` share."""
     parser.add_argument("file", metavar="IN", help="the model, a file")
-    valued(parser, "out", "OUT", "a folder, or the name of the new file", files)
+    parser.add_argument("out", metavar="OUT", help="a folder, or the name of the new file")
     text = "replace OUT, and data files that only the old model of that name uses"
     flag(parser, "--overwrite", text)
     add_writing_options(parser)
     flag(parser, "--json", "print what was done as a JSON object")
-    add_opening_options(parser)
 
 
 @contextmanager
@@ -86,8 +84,8 @@ def copying_arguments(arguments: argparse.Namespace, command: str) -> Iterator[d
         raise UsageError(f"{command} takes files; for a file of that name write ./-")
     try:
         with wrong_values(), progress_bar() as bar:
-            options = {**writing_options(arguments, bar), **opening_options(arguments)}
-            yield {"overwrite": arguments.overwrite, **options}
+            options = chosen(arguments, ("overwrite", *WRITING)) | opening_options(arguments)
+            yield {**options, "progress": bar}
     except FileExistsError as error:
         if arguments.overwrite or error.filename is None:
             raise
@@ -110,55 +108,60 @@ def output_of(out: str) -> str:
     return STANDARD_OUTPUT if out in ("/dev/stdout", "/dev/fd/1") else out
 
 
-def place(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the file that is edited, and where the result goes, as they are without links.
+def settle_place(arguments: argparse.Namespace) -> None:
+    """Let `file` and `out` be the file that is edited, and where the result goes, without links.
 
     Raises:
         UsageError: the file is a symbolic link, or standard input without `-o`.
     """
-    file: str = arguments.file
-    if arguments.output is not None:
-        return file, output_of(arguments.output)
-    if file == STANDARD_INPUT:
+    if arguments.out is not None:
+        arguments.out = output_of(arguments.out)
+        return
+    if arguments.file == STANDARD_INPUT:
         raise UsageError("standard input needs a place for the result: -o OUT")
-    if not os.path.islink(file):
-        return file, file
-    if arguments.follow_symlinks:
-        return os.path.realpath(file), os.path.realpath(file)
-    raise UsageError(
-        f"{file} is a symbolic link; --follow-symlinks edits the file that it leads to"
-    )
+    if os.path.islink(arguments.file):
+        if not arguments.follow_symlinks:
+            advice = "--follow-symlinks edits the file that it leads to"
+            raise UsageError(f"{arguments.file} is a symbolic link; {advice}")
+        arguments.file = os.path.realpath(arguments.file)
+    arguments.out = arguments.file
 
 
-def open_to_edit(file: str, out: str, arguments: argparse.Namespace) -> onnxmap.Model:
+def open_to_edit(arguments: argparse.Namespace) -> onnxmap.Model:
     """Open a model for an edit. If it is saved over its file, external data stay where they are."""
     options = opening_options(arguments)
-    data = standard_input(file)
+    data = standard_input(arguments.file)
     if data is not None:
         return onnxmap.loads(data, **options)
-    if file == out:
+    if arguments.file == arguments.out:
         options["external_root"] = None
-    return onnxmap.load(file, **options)
+    return onnxmap.load(arguments.file, **options)
+
+
+def save_edited(model: onnxmap.Model, arguments: argparse.Namespace) -> onnxmap.SaveReport:
+    """Save a model after an edit. Its file keeps its form, and may stay too large for protobuf."""
+    options: dict[str, Any] = {"allow_over_2gib": model.proto.ByteSize() > _MOST_FOR_PROTOBUF}
+    if arguments.file == arguments.out:
+        options["format"] = model.format
+    return save_to(model, arguments, **options)
 
 
 def save_to(
-    model: onnxmap.Model, out: str, arguments: argparse.Namespace, **options: Any
+    model: onnxmap.Model, arguments: argparse.Namespace, **others: Any
 ) -> onnxmap.SaveReport:
-    """Save a model to a file, or to standard output if its name is `-`.
+    """Save a model to the file `out`, or to standard output if its name is `-`.
 
     Raises:
         UsageError: the options do not go together, or standard output is a terminal or closed.
     """
-    path: Any = out
-    if getattr(arguments, "output", out) is None:  # over its own file
-        options["format"] = model.format
-    if out == STANDARD_OUTPUT:
+    path: Any = arguments.out
+    if path == STANDARD_OUTPUT:
         path = _standard_output(arguments)
     elif arguments.file == STANDARD_INPUT and arguments.external_root is None:
-        _check_data_files(model, out)
+        _check_data_files(model, path)
     try:
         with wrong_values(), progress_bar() as bar:
-            return onnxmap.save(model, path, **writing_options(arguments, bar), **options)
+            return onnxmap.save(model, path, progress=bar, **chosen(arguments, _SAVING), **others)
     except BrokenPipeError:
         raise UsageError("standard output was closed before it had the whole model") from None
 
@@ -183,11 +186,6 @@ def _standard_output(arguments: argparse.Namespace) -> Any:
         raise UsageError("--json prints the report where the model goes; write to a file")
     sys.stdout.flush()
     return sys.stdout.buffer
-
-
-def is_large(model: onnxmap.Model) -> bool:
-    """Return whether a model is larger than protobuf reads: then its file may be, too."""
-    return model.proto.ByteSize() > _MOST_FOR_PROTOBUF
 
 
 def print_report(

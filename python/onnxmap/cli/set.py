@@ -11,22 +11,20 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import onnxmap
 from onnxmap.cli.arguments import valued
-from onnxmap.cli.exit_status import DONE, UsageError, wrong_values
-from onnxmap.cli.model_file import add_opening_options, complete_names
-from onnxmap.cli.names import nearest, unknown_name
+from onnxmap.cli.exit_status import UsageError, wrong_values
+from onnxmap.cli.model_file import complete_names
 from onnxmap.cli.saving import (
     add_place_options,
     check_text,
-    is_large,
     open_to_edit,
-    place,
     print_report,
-    save_to,
+    save_edited,
+    settle_place,
 )
 from onnxmap.cli.text import bytes_in_words, escape, print_json, short_path
 from onnxmap.errors import SaveError
@@ -42,18 +40,16 @@ _NEEDED = "ir_version"
 _NEEDS_A_SAVE = ("save.key_exists", "save.link", "save.text")
 
 
-@dataclass
-class Changes:
-    """What the command line asks for."""
+class Changes(NamedTuple):
+    """What the command line asks for: the new values, by name. None deletes one."""
 
-    fields: dict[str, str | int] = field(default_factory=dict)
-    entries: dict[str, str] = field(default_factory=dict)
-    deleted_fields: list[str] = field(default_factory=list)
-    deleted_entries: list[str] = field(default_factory=list)
+    fields: dict[str, str | int | None]
+    entries: dict[str, str | None]
 
     def fit_at_the_end(self) -> bool:
         """Whether appended bytes can make all of them, if the keys are new."""
-        return not (self.deleted_fields or self.deleted_entries or _NEEDED in self.fields)
+        values = (*self.fields.values(), *self.entries.values())
+        return None not in values and _NEEDED not in self.fields
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,23 +60,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "remove a key, or the value of a field"
     valued(parser, "--delete", "KEY", text, _complete_key, action="append", default=[])
     add_place_options(parser)
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap set`."""
     changes = _changes(arguments.names, arguments.delete)
-    file, out = place(arguments)
-    if arguments.output is None and changes.fit_at_the_end():
-        report = _appended(file, changes, sync=not arguments.no_sync)
+    over_itself = arguments.out is None
+    settle_place(arguments)
+    if over_itself and changes.fit_at_the_end():
+        report = _appended(arguments.file, changes, sync=arguments.sync)
         if report is not None:
             _tell_appended(report, arguments)
-            return DONE
-    with open_to_edit(file, out, arguments) as model:
-        _apply(changes, model)
-        report = save_to(model, out, arguments, allow_over_2gib=is_large(model))
+            return
+    with open_to_edit(arguments) as model:
+        with wrong_values():
+            _apply(changes, model)
+        report = save_edited(model, arguments)
     print_report(report, arguments, {"way": "save"})
-    return DONE
 
 
 def _changes(words: list[str], deleted: list[str]) -> Changes:
@@ -89,40 +85,39 @@ def _changes(words: list[str], deleted: list[str]) -> Changes:
     Raises:
         UsageError: there are none; a word has no `=`, or is about something that cannot be set.
     """
-    changes = Changes()
-    seen: set[tuple[bool, str]] = set()
+    changes = Changes({}, {})
     for word in words:
         check_text(word)
         key, equals, value = word.partition("=")
         if not equals:
             raise UsageError(f"{word!r} has no value; write {key}=VALUE, or --delete {key}")
-        is_field, name = _meant(key, seen)
-        if is_field:
-            changes.fields[name] = _number(name, value) if name in _NUMBERS else value
-        else:
-            changes.entries[name] = value
+        _add(changes, key, value)
     for key in deleted:
-        is_field, name = _meant(key, seen)
-        if is_field and name == _NEEDED:
+        if key == _NEEDED:
             raise UsageError(f"a model needs {_NEEDED}")
-        (changes.deleted_fields if is_field else changes.deleted_entries).append(name)
-    if not seen:
+        _add(changes, key, None)
+    if not any(changes):
         raise UsageError("there is nothing to set: write KEY=VALUE, or --delete KEY")
     return changes
 
 
-def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
-    """Whether a key means a field, and its name; `seen` has those before it, and gets this one."""
-    meant = (key in _FIELDS, key.removeprefix(_METADATA))
-    if not meant[1]:
+def _add(changes: Changes, key: str, value: str | None) -> None:
+    name = key.removeprefix(_METADATA)
+    if not name:
         raise UsageError("a key has at least one character")
-    if not meant[0] and _looks_like_field(key):
+    if key not in _FIELDS and _looks_like_field(key):
         way = "Model.convert_version() does" if "opset" in key.lower() else "edit it in Python"
         raise UsageError(f"set cannot set {key}; {way}; for metadata, write {_METADATA}{key}")
-    if meant in seen:
+    target: dict[str, Any] = changes.fields if key in _FIELDS else changes.entries
+    if name in target:
         raise UsageError(f"{key} is given twice")
-    seen.add(meant)
-    return meant
+    target[name] = value if value is None or key not in _NUMBERS else _number(key, value)
+
+
+def _number(name: str, text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]+", text):
+        raise UsageError(f"{name} is a whole number, not {text!r}")
+    return int(text)
 
 
 def _looks_like_field(key: str) -> bool:
@@ -134,12 +129,6 @@ def _looks_like_field(key: str) -> bool:
 def _plain(name: str) -> str:
     """A name without what is easily mistaken in it."""
     return name.replace("_", "").lower().rstrip("s")
-
-
-def _number(name: str, text: str) -> int:
-    if not re.fullmatch(r"-?[0-9]+", text):
-        raise UsageError(f"{name} is a whole number, not {text!r}")
-    return int(text)
 
 
 def _appended(file: str, changes: Changes, *, sync: bool) -> onnxmap.SaveReport | None:
@@ -155,16 +144,16 @@ def _appended(file: str, changes: Changes, *, sync: bool) -> onnxmap.SaveReport 
 
 
 def _apply(changes: Changes, model: onnxmap.Model) -> None:
-    with wrong_values():
-        for name, value in changes.fields.items():
+    for name, value in changes.fields.items():
+        if value is None:
+            model.proto.ClearField(name)
+        else:
             setattr(model.proto, name, value)
-        model.metadata_props.update(changes.entries)
-    for name in changes.deleted_fields:
-        model.proto.ClearField(name)
-    for key in changes.deleted_entries:
-        if key not in model.metadata_props:
-            raise unknown_name("key", key, nearest(key, model.metadata_props))
-        del model.metadata_props[key]
+    for key, text in changes.entries.items():
+        if text is not None:
+            model.metadata_props[key] = text
+        else:
+            del model.metadata_props[key]
 
 
 def _tell_appended(report: onnxmap.SaveReport, arguments: argparse.Namespace) -> None:

@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -15,7 +14,7 @@ import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import in_words
-from onnxmap.cli.model_file import add_opening_options, open_model
+from onnxmap.cli.model_file import open_model
 from onnxmap.cli.text import bytes_in_words, counted, cut, print_json, seconds_in_words
 from onnxmap.cli.type_text import type_in_words, type_name
 
@@ -44,34 +43,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap show`."""
     parser.add_argument("file", help="the model; - is standard input")
     flag(parser, "--json", "print everything as one JSON object")
-    add_opening_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap show`."""
     start = time.perf_counter()
     model = open_model(arguments.file, arguments)
     seconds = time.perf_counter() - start
     with model:
-        facts = {
-            "path": arguments.file,
-            "nbytes": model.proto.ByteSize(),
-            "load_seconds": seconds,
-            **summary(model),
-        }
+        facts = {"path": arguments.file, "nbytes": model.proto.ByteSize(), "load_seconds": seconds}
+        facts |= summary(model)
     if arguments.json:
         print_json(facts)
     else:
         for label, rows in _sections(facts):
             if rows:
                 _print_section(label, rows)
-    return 0
 
 
 def summary(model: onnxmap.Model) -> dict[str, Any]:
     """Return the facts of a model. `--json` prints them, and the page is drawn from them."""
     graph = model.graph
-    tensors = model.tensors()
     return {
         "ir_version": model.ir_version,
         "opset_imports": dict(model.opset_imports),
@@ -86,7 +78,7 @@ def summary(model: onnxmap.Model) -> dict[str, Any]:
             for function in model.functions
         ],
         "initializers": _initializers(graph.initializers),
-        "elsewhere": _elsewhere(model, tensors),
+        "elsewhere": _elsewhere(model),
         "external_files": _external_files(model),
         "metadata_props": dict(model.metadata_props),
     }
@@ -98,35 +90,28 @@ def _values(values: Iterable[onnxmap.ValueInfo]) -> list[dict[str, str]]:
 
 def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
     """The number and bytes of the initializers, in all and by element type."""
-    counts: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    for dtype, nbytes in zip(initializers.dtypes(), initializers.nbytes(), strict=True):
-        counts[type_name(dtype)] += 1
-        sizes[type_name(dtype)] += nbytes
-    return {
-        "count": counts.total(),
-        "nbytes": sizes.total(),
-        "by_dtype": {
-            name: {"count": counts[name], "nbytes": nbytes} for name, nbytes in sizes.most_common()
-        },
-    }
+    dtypes, sizes = initializers.dtypes(), initializers.nbytes()
+    by_dtype: dict[str, dict[str, int]] = {}
+    for dtype, nbytes in zip(dtypes, sizes, strict=True):
+        sums = by_dtype.setdefault(type_name(dtype), {"count": 0, "nbytes": 0})
+        sums["count"] += 1
+        sums["nbytes"] += nbytes
+    ranked = sorted(by_dtype.items(), key=lambda item: -item[1]["nbytes"])
+    return {"count": len(dtypes), "nbytes": sum(sizes), "by_dtype": dict(ranked)}
 
 
-def _elsewhere(
-    model: onnxmap.Model, tensors: Iterable[tuple[str, onnxmap.Tensor]]
-) -> dict[str, dict[str, int]]:
+def _elsewhere(model: onnxmap.Model) -> dict[str, dict[str, int]]:
     """The nodes and tensors that are in no list of the graph. Functions list their nodes."""
     found = {place: {"node_count": 0, "count": 0, "nbytes": 0} for place in PLACES}
     for path, _ in model.all_nodes():
         if not path.startswith(_NODE) or _INNER_GRAPH.search(path):
             found[_place(path)]["node_count"] += not path.startswith(_FUNCTION)
-    for path, tensor in tensors:
-        if path.startswith(_INITIALIZER):
-            continue
-        sums = found[_place(path)]
-        # A sparse initializer has two tensors, and counts once.
-        sums["count"] += not (path.startswith(_SPARSE) and path.endswith(".indices"))
-        sums["nbytes"] += tensor.nbytes
+    for path, tensor in model.tensors():
+        if not path.startswith(_INITIALIZER):
+            sums = found[_place(path)]
+            # A sparse initializer has two tensors, and counts once.
+            sums["count"] += not (path.startswith(_SPARSE) and path.endswith(".indices"))
+            sums["nbytes"] += tensor.nbytes
     return {place: sums for place, sums in found.items() if sums["node_count"] or sums["count"]}
 
 
@@ -144,17 +129,15 @@ def _place(path: str) -> str:
 def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
     """Each data file once, with the reason if it cannot be opened."""
     return [
-        {
-            "path": file.path,
-            "nbytes": file.nbytes,
-            "error": None if file.failure is None else _reason(file.failure),
-        }
+        {"path": file.path, "nbytes": file.nbytes, "error": _reason(file.failure)}
         for file in model.data_files()
     ]
 
 
-def _reason(failure: Exception) -> str:
-    return "missing" if isinstance(failure, FileNotFoundError) else in_words(failure)
+def _reason(failure: Exception | None) -> str | None:
+    if isinstance(failure, FileNotFoundError):
+        return "missing"
+    return None if failure is None else in_words(failure)
 
 
 def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:

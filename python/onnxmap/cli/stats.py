@@ -11,8 +11,7 @@ import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.exit_status import DONE
-from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
+from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.names import chosen_tensors
 from onnxmap.cli.text import natural, print_json_list, shape_in_words
 from onnxmap.cli.type_text import type_name
@@ -51,21 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     of_model = complete_names(lambda model, _: model.initializers.names())
     text = "read only these: a name, or a glob like '*.bias'"
     valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
-    parser.add_argument(
-        "--sort",
-        choices=_SORT_KEYS,
-        help="the order: the greatest first, except for name and min; mean by its size "
-        "(default: the order in the file)",
-    )
-    flag(
-        parser,
-        "--json",
-        "print a list of objects, one a line; the last one, without a name, is the total",
-    )
-    add_opening_options(parser)
+    text = "the order: the greatest first, except for name and min; mean by its size "
+    text += "(default: the order in the file)"
+    parser.add_argument("--sort", choices=_SORT_KEYS, help=text)
+    text = "print a list of objects, one a line; the last one, without a name, is the total"
+    flag(parser, "--json", text)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap stats`."""
     with open_model(arguments.file, arguments) as model, progress_bar("reading") as bar:
         found = model.stats(chosen_tensors(model, arguments.names), progress=bar)
@@ -77,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json_list(_as_json(*row) for row in rows)
     else:
         _print(rows)
-    return DONE
 
 
 def _as_json(name: str | None, found: onnxmap.TensorStats) -> dict[str, Any]:

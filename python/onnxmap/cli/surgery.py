@@ -9,9 +9,7 @@ import onnxmap
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.diff import print_diff
-from onnxmap.cli.exit_status import DONE
-from onnxmap.cli.save import save_as_told
-from onnxmap.cli.saving import print_report
+from onnxmap.cli.saving import print_report, save_to
 from onnxmap.cli.table import Column, Name, Number, Text, print_table
 
 
@@ -25,7 +23,7 @@ def save_or_show(
     model: onnxmap.Model,
     arguments: argparse.Namespace,
     verbs: list[dict[str, Any]],
-) -> int:
+) -> None:
     """Save a model, or print with `--dry-run` how it differs from the one before.
 
     Args:
@@ -34,7 +32,7 @@ def save_or_show(
         arguments: the command line.
         verbs: the name of each change, as "verb", and the names in its report.
     """
-    report = None if arguments.dry_run else save_as_told(model, arguments)
+    report = None if arguments.dry_run else save_to(model, arguments)
     if not arguments.json and (report is None or report.files):  # else the model may go there
         parts = (
             (str(each["verb"]), part.replace("_", " "), str(len(names)), ", ".join(names))
@@ -50,4 +48,3 @@ def save_or_show(
         with progress_bar("comparing") as bar:
             found = onnxmap.diff(before, model, progress=bar)
         print_diff(found, arguments, said)
-    return DONE

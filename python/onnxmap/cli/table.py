@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -69,6 +69,17 @@ def print_table(
     sys.stdout.writelines("\t".join(cells) + "\n" for cells in shown)
     if footer and is_terminal:
         sys.stdout.write(footer + "\n")
+
+
+def print_results(
+    headings: Iterable[str], results: Sequence[tuple[str, Iterable[str], str | None]]
+) -> None:
+    """Print a line for each contender, with its name and figures, and then why some failed."""
+    rows = [(name, *figures) for name, figures, _ in results]
+    print_table([Name(), *map(Number, headings)], rows)
+    for name, _, error in results:
+        if error is not None:
+            print(escape(f"{name}: {error}"))
 
 
 def _draw(

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, in_words
-from onnxmap.cli.model_file import add_opening_options, open_model, opened
+from onnxmap.cli.model_file import open_model, opened
 from onnxmap.cli.text import print_json_list, short_path
-from onnxmap.errors import OnnxMapError
 
 OK = "ok"
 DIFFERS = "differs"
 NOT_DECLARED = "no checksum"
-MALFORMED = "bad checksum"
-UNREADABLE = "cannot be read"
 NO_FILES = "no data files"
 _GOOD = (OK, NOT_DECLARED, NO_FILES)
-_STATUS_OF_CODE = {"ext.checksum": DIFFERS, "ext.checksum_form": MALFORMED}
+_STATUS_OF_CODE = {"ext.checksum": DIFFERS, "ext.checksum_form": "bad checksum"}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """The result for a data file, or for a model that has none."""
 
     model: str
@@ -41,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap verify`."""
     parser.add_argument("names", nargs="+", metavar="FILE", help="a model; - is standard input")
     flag(parser, "--json", "print a list of objects, one a line")
-    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,9 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not models:
         return BAD_INPUT
     if arguments.json:
-        print_json_list(map(asdict, rows))
+        print_json_list(row._asdict() for row in rows)
     else:
-        _write_lines(rows)
+        columns = table.Column(), table.Name(), table.Text()
+        paths = (row.model if row.file is None else short_path(row.file) for row in rows)
+        shown = [(row.status, path, _details(row)) for row, path in zip(rows, paths, strict=True)]
+        table.print_table(columns, shown, headed=False)
     if len(models) < len(set(arguments.names)):
         return BAD_INPUT
     return DONE if all(row.status in _GOOD for row in rows) else FINDINGS
@@ -71,22 +69,13 @@ def _rows(models: Mapping[str, onnxmap.Model]) -> list[Row]:
 
 
 def _row(model: str, file: onnxmap.DataFile) -> Row:
-    declared, failure = file.wrong_checksum, file.failure
+    status, declared, message = OK if file.declared else NOT_DECLARED, file.wrong_checksum, None
     if declared is None:
         declared = next(iter(file.declared), None)
-    if failure is not None:
-        code = failure.code if isinstance(failure, OnnxMapError) else ""
-        status = _STATUS_OF_CODE.get(code, UNREADABLE)
-        return Row(model, file.path, status, declared, file.digest, in_words(failure))
-    return Row(model, file.path, OK if file.declared else NOT_DECLARED, declared, file.digest)
-
-
-def _write_lines(rows: Iterable[Row]) -> None:
-    shown = [
-        (row.status, row.model if row.file is None else short_path(row.file), _details(row))
-        for row in rows
-    ]
-    table.print_table([table.Column(), table.Name(), table.Text()], shown, headed=False)
+    if file.failure is not None:
+        status = _STATUS_OF_CODE.get(getattr(file.failure, "code", ""), "cannot be read")
+        message = in_words(file.failure)
+    return Row(model, file.path, status, declared, file.digest, message)
 
 
 def _details(row: Row) -> str:

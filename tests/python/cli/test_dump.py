@@ -110,13 +110,21 @@ class TestDump:
             ("nothing", "ModelProto has no field 'nothing'"),
             ("graph.nod", "GraphProto has no field 'nod'"),
             ("graph..node", "cannot read"),
-            ("graph.", "the path ends with a dot"),
-            ("graph.node[0]x", "cannot read 'x' after a field: write a dot"),
+            ("graph.", "cannot read '.' as a field: write a path like graph.node[3].name, or with"),
             *(
-                (f"graph.node{wrong}", f"cannot read '{wrong}': in brackets is a number, [3], or a")
-                for wrong in ("[", "[3", "[1:3]", "[*]", "[name]", "[]")
+                (f"graph.node{wrong}", f"cannot read 'node{wrong}' as a field: write a path like")
+                for wrong in (
+                    "[",
+                    "[3",
+                    "[1:3]",
+                    "[*]",
+                    "[name]",
+                    "[]",
+                    "[007]",
+                    "[0]x",
+                    '["a\\q"]',
+                )
             ),
-            ('graph.node["a\\q"]', "quoted name"),
             ("graph.node[99]", "length of 3"),
             ('graph.node["zzz"]', "no element with the name 'zzz'\n"),
             ('graph.node["frist"]', "no element with the name 'frist'; did you mean 'first'?"),

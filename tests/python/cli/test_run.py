@@ -18,7 +18,7 @@ from support.saves.models import matmul_model, weight
 
 import onnxmap
 from onnxmap.cli.exit_status import UsageError
-from onnxmap.cli.run import _outputs, difference, feeds_of
+from onnxmap.cli.run import _outputs, differences, feeds_of
 from onnxmap.cli.text import TIMES
 
 pytest.importorskip("onnxruntime")  # its newest release needs Python 3.11
@@ -96,12 +96,13 @@ def test_test_data(run: Run, model: Path, tmp_path: Path) -> None:
     good = add_test_data(tmp_path / "good", x, x @ WEIGHT)
     bad = add_test_data(tmp_path / "bad", x, x @ WEIGHT + np.eye(3, 4))
     ran = run("run", model, "--test-data", good)
-    assert (ran.status, ran.out.splitlines()[0]) == (0, "ok       y")
+    assert (ran.status, ran.out.splitlines()[0]) == (0, "no differences")
     ran = run("run", model, "--test-data", bad)
     assert ran.status == 1
-    assert ran.out.splitlines()[0] == "differs  y: 3 of 12 elements, by up to 1"
-    found = json.loads(run("run", model, "--test-data", bad, "--json").out)["comparisons"]
-    assert found == [{"output": "y", "difference": "3 of 12 elements, by up to 1"}]
+    assert "'y' (FLOAT [3, 4]), 3 of its elements changed (25.000%), largest diff" in ran.out
+    (found,) = json.loads(run("run", model, "--test-data", bad, "--json").out)["comparisons"]
+    assert (found["name"], found["changed"], found["max_abs"]) == ("y", 3, pytest.approx(1))
+    assert json.loads(run("run", model, "--json").out)["comparisons"] == []
 
 
 @pytest.mark.parametrize(
@@ -208,28 +209,33 @@ NAN = np.array([np.nan, 1.0])
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "text"),
+    ("found", "expected", "told"),
     [
-        (NAN, NAN, None),
-        (NAN, NAN * 1.0005, None),
-        (NAN, NAN * 1.01, "1 of 2 elements, by up to 0.01"),
-        (NAN, np.array([1.0, 1.0]), "1 of 2 elements, by up to 0"),
-        (NAN, NAN.astype(np.float32), "float64 (2,), expected float32 (2,)"),
-        (NAN, NAN[:1], "float64 (2,), expected float64 (1,)"),
-        (np.array([1, 2]), np.array([1, 3]), "1 of 2 elements"),
-        (np.array(["a"], object), np.array(["b"], object), "1 of 1 elements"),
-        ([NAN], [NAN], None),
-        ([NAN], [NAN, NAN], "another number of elements"),
-        ({"a": NAN}, {"a": NAN}, None),
-        ({"a": NAN}, {"b": NAN}, "1 of 1 elements"),
-        ({"a": NAN}, {"a": NAN, "b": NAN}, "another number of elements"),
-        ([NAN, NAN[:1]], NAN, "another number of elements"),
-        (None, None, None),
-        (None, NAN, "object (), expected float64 (2,)"),
+        (NAN, NAN, {}),
+        (NAN, NAN * 1.0005, {}),
+        (NAN, NAN * 1.01, {"y": 1}),
+        (NAN, np.array([1.0, 1.0]), {"y": 1}),
+        (NAN, NAN.astype(np.float32), {"y": None}),
+        (NAN, NAN[:1], {"y": None}),
+        (np.array([1, 2]), np.array([1, 3]), {"y": 1}),
+        (np.array(["a"], object), np.array(["b"], object), {"y": 1}),
+        ([NAN], [NAN], {}),
+        ([NAN, NAN], [NAN, NAN * 2], {"y[1]": 1}),
+        ([NAN], [NAN, NAN], {"y[1]": None}),
+        ({"a": NAN}, {"a": NAN}, {}),
+        ({"a": NAN}, {"b": NAN * 2}, {"y['b']": None, "y['a']": None}),
+        ({"a": NAN}, {"a": NAN, "b": NAN}, {"y['b']": None}),
+        ([NAN * 2, NAN[:1]], NAN, {"y": None, "y[0]": None, "y[1]": None}),
+        ([{"a": 1.0}], [{"a": 2.0}], {"y[0]['a']": 1}),
+        (None, None, {}),
+        (None, NAN, {"y": None}),
     ],
 )
-def test_differences(found: Any, expected: Any, text: str | None) -> None:
-    assert difference(found, expected) == text
+def test_differences(found: Any, expected: Any, told: dict[str, int | None]) -> None:
+    """The tensors that differ, with the number of elements; None if they are not compared."""
+    differs = differences({"y": found, "more": NAN}, [expected])
+    assert {each.name: each.changed for each in differs.tensors} == told
+    assert differs.same is not bool(told)
 
 
 @pytest.mark.parametrize("shape", [(), (2,)])

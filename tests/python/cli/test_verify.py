@@ -22,6 +22,7 @@ from support.processes.command_line import Ran, Run, on_terminal, piped, started
 import onnxmap
 from onnxmap._read import checksums
 from onnxmap.cli import bar, verify
+from onnxmap.cli.model_file import add_opening_options
 
 
 @pytest.fixture
@@ -329,4 +330,5 @@ def verify_arguments(path: Path) -> Any:
 
     parser = argparse.ArgumentParser()
     verify.add_arguments(parser)
+    add_opening_options(parser)
     return parser.parse_args([str(path)])
