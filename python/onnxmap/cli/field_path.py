@@ -13,8 +13,8 @@ from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.names import nearest, suggestion
 from onnxmap.types import FieldType, message_type
 
-# One step: a field's name, and perhaps a number or a name in brackets.
-_STEP = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)(?:\[(?:(-?\d+)|("(?:[^"\\]|\\.)*"))\])?')
+# One step: a field's name, and perhaps a number or a name in brackets, both as in JSON.
+_STEP = re.compile(r'\.([A-Za-z_][A-Za-z0-9_]*)(?:\[(-?[0-9]+|"(?:[^"\\]|\\.)*")\])?(?=\.|$)')
 
 # The field that ["…"] is compared with, for messages whose key is not `name`.
 _KEY_FIELDS = {
@@ -61,33 +61,19 @@ def follow(message: ProtoView, path: str) -> Found:
 
 def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
     """The steps of the path: the text, the name of the field, and what the brackets hold."""
-    rest = path
-    while rest:
-        step = _STEP.match(rest)
-        if step is None:
-            raise UsageError(
-                f"cannot read '{rest}' as a field: write a path like graph.node[3].name"
-            )
-        name, number, quoted = step.groups()
-        yield step.group(), name, _unquoted(quoted) if quoted else number and int(number)
+    rest = f".{path}" if path else ""
+    while step := _STEP.match(rest):
+        try:
+            index = json.loads(step[2]) if step[2] else None
+        except ValueError:  # as in ["\\q"] or [007]
+            break
+        yield step[0][1:], step[1], index
         rest = rest[step.end() :]
-        if rest.startswith("["):
-            raise UsageError(
-                f"cannot read '{rest}': in brackets is a number, [3], or a name in "
-                'quotes, ["name"], which the shell needs in single quotes'
-            )
-        if rest and not rest.startswith("."):
-            raise UsageError(f"cannot read '{rest}' after a field: write a dot and a field")
-        if rest == ".":
-            raise UsageError("the path ends with a dot: leave it out, or write a field after it")
-        rest = rest[1:]
-
-
-def _unquoted(quoted: str) -> str:
-    try:
-        return str(json.loads(quoted))
-    except ValueError as error:
-        raise UsageError(f"cannot read {quoted} as a quoted name: {error}") from None
+    if rest:
+        raise UsageError(
+            f"cannot read '{rest[1:] or rest}' as a field: write a path like graph.node[3].name, or with a "
+            """name in quotes, which the shell needs in single quotes: 'graph.node["name"]'"""
+        )
 
 
 def _field(found: Found, name: str, here: str) -> Found:
@@ -127,12 +113,10 @@ def _element(found: Found, index: int | str, walked: str) -> Found:
 def _named(found: Found, name: str, walked: str) -> Any:
     assert found.field is not None  # a list is always a field
     key = _KEY_FIELDS.get(found.field.type_name, "name")
-    names = []
-    for element in found.value:
-        if not hasattr(element, key):
-            raise UsageError(f"the elements of {walked} have no names: use a number")
-        names.append(getattr(element, key))
-        if names[-1] == name:
-            return element
-    near = suggestion(nearest(name, names))
-    raise UsageError(f"{walked} has no element with the {key} '{name}'{near}")
+    if not all(hasattr(element, key) for element in found.value):
+        raise UsageError(f"the elements of {walked} have no names: use a number")
+    elements = {getattr(each, key): each for each in reversed(found.value)}  # the first one counts
+    if name not in elements:
+        near = suggestion(nearest(name, elements))
+        raise UsageError(f"{walked} has no element with the {key} '{name}'{near}")
+    return elements[name]
