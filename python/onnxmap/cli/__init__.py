@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import onnxmap
+from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import (
     BAD_INPUT,
     DONE,
@@ -84,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         first = (module.__doc__ or "").partition("\n")[0].rstrip(".")
         command = commands.add_parser(name, help=first, description=module.__doc__)
         module.add_arguments(command)
+        flag(command, "--json", "print JSON, for programs")
         if name != "demo":
             add_opening_options(command)
         command.set_defaults(run=module.run, parser=command)

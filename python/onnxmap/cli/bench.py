@@ -86,7 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="the model, a file")
     valued(parser, "--rounds", "N", "samples of each (default: 3)", type=at_least_one, default=3)
     flag(parser, "--cold", "keep the files out of the page cache")
-    flag(parser, "--json", "print everything as one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> None:

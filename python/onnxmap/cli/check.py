@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import flag
+from onnxmap.cli.arguments import chosen, flag, valued
 from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, wrong_values
 from onnxmap.cli.model_file import open_model_or_operators, opened
 from onnxmap.cli.text import escape, print_json_list, short_path
@@ -18,18 +17,16 @@ from onnxmap.cli.text import escape, print_json_list, short_path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap check`."""
-    parser.add_argument(
-        "names", nargs="+", metavar="FILE", help="a model or operator set; - is standard input"
-    )
+    text = "a model or operator set; - is standard input"
+    parser.add_argument("names", nargs="+", metavar="FILE", help=text)
     flag(parser, "--values", "also read what only the values of tensors tell")
     flag(parser, "--strict", "also give advice that many good models do not follow")
-    flag(parser, "--no-operators", "do not compare nodes with the signatures of their operators")
+    text = "do not compare nodes with the signatures of their operators"
+    flag(parser, "--no-operators", text, action="store_false", dest="operators")
     flag(parser, "--full", "also ask onnx.checker, with its inference (needs the extra onnx)")
-    parser.add_argument(
-        "--select", metavar="RULES", help="look for these rules alone: node.*,value.cycle"
-    )
-    parser.add_argument("--ignore", metavar="RULES", help="leave these rules out")
-    flag(parser, "--json", "print a list of objects, one a line")
+    text = "look for these rules alone: node.*,value.cycle"
+    valued(parser, "--select", "RULES", text, type=_rules)
+    valued(parser, "--ignore", "RULES", "leave these rules out", type=_rules)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,18 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(name: str, arguments: argparse.Namespace) -> onnxmap.CheckReport:
-    options: Any = {each: _names(getattr(arguments, each)) for each in ("select", "ignore")}
-    options["strict"] = arguments.strict
+    options = chosen(arguments, ("select", "ignore", "strict"))
     checked = open_model_or_operators(name, arguments)
     with wrong_values():  # the names of rules
         if isinstance(checked, onnxmap.OperatorSet):
             return checked.check(**options)
-        options |= {"values": arguments.values, "full": arguments.full}
-        return checked.check(operators=not arguments.no_operators, **options)
+        options |= chosen(arguments, ("values", "full", "operators"))
+        return checked.check(**options)
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [each.strip() for each in text.split(",")]
+def _rules(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",")]
 
 
 def _write_lines(name: str, report: onnxmap.CheckReport) -> None:

@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "for a model: put its weights into the data file F in the folder of OUT"
     valued(parser, "--external-data", "F", text, type=os.fsencode, default=False)
     flag(parser, "--allow-over-2gib", "write a model of more than 2 GiB")
-    flag(parser, "--json", "print the report as a JSON object")
     add_type_options(parser)
     add_writing_options(parser)
 

@@ -11,16 +11,12 @@ from __future__ import annotations
 import argparse
 
 import onnxmap
-from onnxmap.cli.saving import add_copying_arguments, copying_arguments, print_report
+from onnxmap.cli.saving import add_copying_arguments, copied, print_report
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `onnxmap cp`."""
-    add_copying_arguments(parser)
+add_arguments = add_copying_arguments
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap cp`."""
-    with copying_arguments(arguments, "cp") as options:
-        report = onnxmap.copy_model(arguments.file, arguments.out, **options)
+    report = copied(onnxmap.copy_model, arguments)
     print_report(report, arguments, {"copies": report.copies})

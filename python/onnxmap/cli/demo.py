@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag, folders, valued
+from onnxmap.cli.arguments import folders, valued
 from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap demo`."""
     text = "make the model in this folder and leave it there"
     valued(parser, "--keep", "DIR", text, folders, type=Path)
-    flag(parser, "--json", "print the findings as one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -92,7 +91,7 @@ def _print(sizes: Mapping[str, int], steps: Sequence[Step], *, kept: bool) -> No
     if not kept:
         print("  onnxmap demo --keep .   # leave the model here")
     path = next(iter(sizes)) if kept else MODEL
-    in_shell, in_python = shlex.quote(path), json.dumps(path, ensure_ascii=False)
-    print(f"  onnxmap show {in_shell}")
-    print(f"  onnxmap ls {in_shell} 'layers.0.*'")
-    print("  python -c " + shlex.quote(f"import onnxmap; print(onnxmap.load({in_python}))"))
+    in_python = f"import onnxmap; print(onnxmap.load({json.dumps(path, ensure_ascii=False)}))"
+    commands = ("onnxmap", "show", path), ("onnxmap", "ls", path, "layers.0.*")
+    for words in (*commands, ("python", "-c", in_python)):
+        print(" ", shlex.join(words))

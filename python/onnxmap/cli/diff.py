@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import flag
+from onnxmap.cli.arguments import chosen, flag
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, open_model
@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap diff`."""
     parser.add_argument("a", metavar="A", help="a model; - is standard input")
     parser.add_argument("b", metavar="B", help="the model to compare it with")
-    flag(parser, "--json", "print an object with all differences")
     for name in ("--atol", "--rtol"):
         text = "numbers are the same if |a - b| <= ATOL + RTOL * |b|"
         parser.add_argument(name, type=float, default=0.0, metavar="N", help=text)
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap diff`."""
     if arguments.a == arguments.b == STANDARD_INPUT:
         raise UsageError("standard input can be only one of the models")
-    how = {name: getattr(arguments, name) for name in ("atol", "rtol", "ignore", "cast")}
+    how = chosen(arguments, ("atol", "rtol", "ignore", "cast"))
     with (
         open_model(arguments.a, arguments) as a,
         open_model(arguments.b, arguments) as b,

@@ -1,23 +1,21 @@
 """Print the protobuf text of a model, or of any other message of onnx.proto, or of one field of it.
 
-Without --type, FILE is a model, an operator set, a tensor, a sequence or a map.
+Without --type, FILE is a model, an operator set, a tensor, a sequence or a map. --json prints
+protobuf's JSON, with onnx.proto's field names.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from onnxmap.cli.arguments import flag, valued
-from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.model_file import STANDARD_INPUT, open_message, present_fields
+from onnxmap.cli.model_file import completer, open_message, present_fields
 from onnxmap.cli.text import escape
-from onnxmap.errors import OnnxMapError
 from onnxmap.types import FieldType, enum_types, message_types
 
 # Enough to recognise a payload and to show any usual name in full.
@@ -28,11 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap dump`."""
     parser.add_argument("file", help="the model, or other message; - is standard input")
     text = """one field by its path, like graph.node[3].attribute["value"].t"""
-    valued(parser, "field", "FIELD", text, _complete_field, nargs="?", default="")
+    valued(parser, "field", "FIELD", text, completer(_fields), nargs="?", default="")
     text = "the type of the message in FILE, like NodeProto; a file of another type is refused"
     parser.add_argument("--type", choices=message_types(), metavar="MESSAGE", help=text)
     flag(parser, "--full", f"also print payloads longer than {LONGEST} in full")
-    flag(parser, "--json", "print protobuf's JSON, with onnx.proto's field names")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -45,15 +42,12 @@ def run(arguments: argparse.Namespace) -> None:
         _write_text(found, longest, limited=not arguments.full)
 
 
-def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+def _fields(prefix: str, arguments: argparse.Namespace) -> list[str]:
     """The fields that are set in the message before the last dot of the path."""
-    before, dot = prefix.rpartition(".")[:2]
-    with suppress(OnnxMapError, OSError, UsageError):
-        if parsed_args.file != STANDARD_INPUT:
-            found = follow(open_message(parsed_args.file, parsed_args, parsed_args.type), before)
-            if found.is_message:
-                return [f"{before}{dot}{name}" for name in present_fields(found.value)]
-    return []
+    before, dot, _ = prefix.rpartition(".")
+    found = follow(open_message(arguments.file, arguments, arguments.type), before)
+    names = present_fields(found.value) if found.is_message else ()
+    return [f"{before}{dot}{name}" for name in names]
 
 
 def _write_json(found: Found, longest: int) -> None:

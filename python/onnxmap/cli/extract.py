@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from onnxmap.cli.arguments import chosen, flag, valued
+from onnxmap.cli.arguments import chosen, valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import wrong_values
-from onnxmap.cli.model_file import complete_names, open_model
+from onnxmap.cli.model_file import complete_initializers, open_model
 from onnxmap.cli.names import chosen_tensors
 from onnxmap.cli.saving import (
     CHANGING_TYPES,
@@ -21,12 +21,10 @@ from onnxmap.cli.saving import (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap extract`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
-    of_model = complete_names(lambda model, _: model.initializers.names())
     text = "write only these: a name, or a glob like '*.bias'"
-    valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
+    valued(parser, "names", "NAME", text, complete_initializers, nargs="*", default=[])
     text = "the new file: .safetensors, .npz, or .npy for one tensor"
     parser.add_argument("-o", dest="out", metavar="OUT", required=True, help=text)
-    flag(parser, "--json", "print the report as a JSON object")
     add_type_options(parser)
     add_writing_options(parser)
 

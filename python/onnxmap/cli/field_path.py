@@ -71,8 +71,8 @@ def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
         rest = rest[step.end() :]
     if rest:
         raise UsageError(
-            f"cannot read '{rest[1:] or rest}' as a field: write a path like graph.node[3].name, or with a "
-            """name in quotes, which the shell needs in single quotes: 'graph.node["name"]'"""
+            f"cannot read '{rest[1:] or rest}' as a field: write a path like graph.node[3].name; "
+            """a name, graph.node["name"], needs single quotes around the path in a shell"""
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.names import names_meant
@@ -69,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sort", choices=_SORT_KEYS, help="the order (default: the order in the file)"
     )
-    flag(parser, "--json", "print a list of objects, one a line")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -188,8 +187,8 @@ def _tensor_totals(rows: Sequence[Row]) -> str:
     files = Counter(facts["file"] for facts in tensors)
     inline = files.pop(None, 0)
     if files:
-        outside = f"{files.total():,} in {counted(len(files), 'other file')}"
-        parts += [f"{inline:,} inline", outside]
+        other = counted(len(files), "other file")
+        parts += [f"{inline:,} inline", f"{files.total():,} in {other}"]
     if unaligned := sum(facts["aligned"] is False for facts in tensors):
         parts.append(f"{unaligned:,} not aligned")
     return " · ".join(parts)

@@ -7,6 +7,7 @@ without the connected ones.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import onnxmap
 from onnxmap.cli.arguments import each_once, pair, valued
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("other", metavar="B", help="the model that runs then")
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     text = "let an output of A be an input of B; may be given several times"
-    many = {"type": pair, "action": "append", "default": []}
+    many: Any = {"type": pair, "action": "append", "default": []}
     valued(parser, "--connect", "OUTPUT=INPUT", text, **many)
     text = "put TEXT before the names of B's values and nodes"
     valued(parser, "--prefix", "TEXT", text, default="")

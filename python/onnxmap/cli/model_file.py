@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import onnxmap
-from onnxmap.cli.arguments import InDict, chosen, flag, folders, pair, valued
+from onnxmap.cli.arguments import Completer, InDict, chosen, flag, folders, pair, valued
 from onnxmap.cli.exit_status import UsageError, complain, wrong_values
 from onnxmap.errors import OnnxMapError
 from onnxmap.types import message_type
@@ -117,13 +117,12 @@ def _check_type(file: str, message: onnxmap.ProtoView) -> None:
         UsageError: the message has such a field, or lacks its mark (see `_has_mark`).
     """
     for part in _parts(message):
-        known = message_type(part.message_type).fields_by_number if len(part.unknown_fields) else {}
         for field in part.unknown_fields:
-            number, wire_type = field.field_number, field.wire_type
-            if part is message or number in known:
+            number, name = field.field_number, part.message_type
+            if part is message or number in message_type(name).fields_by_number:
                 raise UsageError(
                     f"{file} is not a {message.message_type}: its field {number} of wire type "
-                    f"{wire_type} is not in the {part.message_type} of onnx.proto"
+                    f"{field.wire_type} is not in the {name} of onnx.proto"
                 )
     mark = {"OperatorSetProto": "magic", "TensorProto": "data_type"}.get(message.message_type)
     if mark and message.ByteSize() and not _has_mark(message):
@@ -178,23 +177,33 @@ def opened(read: Callable[[str, argparse.Namespace], Opened], arguments: Any) ->
     return found
 
 
-def complete_names(
-    read: Callable[[onnxmap.Model, argparse.Namespace], Iterable[str]],
-) -> Callable[..., list[str]]:
-    """Return a completer for what `read` finds in the model; nothing if that cannot be read now."""
+def completer(read: Callable[[str, argparse.Namespace], Iterable[str]]) -> Completer:
+    """Return a completer for what `read(prefix, arguments)` finds in a readable file."""
 
-    def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-        if parsed_args.file == STANDARD_INPUT:
-            return []
-        try:
-            with open_model(parsed_args.file, parsed_args) as model:
-                names = list(read(model, parsed_args))
-        except (OnnxMapError, OSError):
-            return []
-        # The shell prints them as they are, and some would control the terminal.
-        return [name for name in names if name.startswith(prefix) and name.isprintable()]
+    def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Iterable[str]:
+        if parsed_args.file != STANDARD_INPUT:
+            with contextlib.suppress(OnnxMapError, OSError, UsageError):
+                found = [name for name in read(prefix, parsed_args) if name.startswith(prefix)]
+                # The shell prints them as they are, and some would control the terminal.
+                return filter(str.isprintable, found)
+        return []
 
     return complete
+
+
+def complete_names(
+    read: Callable[[onnxmap.Model, argparse.Namespace], Iterable[str]],
+) -> Completer:
+    """Return a completer for what `read` finds in the model."""
+
+    def names(_: str, arguments: argparse.Namespace) -> list[str]:
+        with open_model(arguments.file, arguments) as model:
+            return list(read(model, arguments))
+
+    return completer(names)
+
+
+complete_initializers = complete_names(lambda model, _: model.initializers.names())
 
 
 def standard_input(file: str) -> bytes | None:

@@ -11,19 +11,15 @@ from __future__ import annotations
 import argparse
 
 import onnxmap
-from onnxmap.cli.saving import add_copying_arguments, copying_arguments, print_rows, rows_left_over
+from onnxmap.cli.saving import add_copying_arguments, copied, print_rows, rows_left_over
 from onnxmap.cli.text import print_json, short_path
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `onnxmap mv`."""
-    add_copying_arguments(parser)
+add_arguments = add_copying_arguments
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap mv`."""
-    with copying_arguments(arguments, "mv") as options:
-        report = onnxmap.move_model(arguments.file, arguments.out, **options)
+    report = copied(onnxmap.move_model, arguments)
     rows = [("moved", *pair) for pair in report.moved.items()]
     rows += [("copied", *pair) for pair in report.copied.items()]
     if arguments.json:

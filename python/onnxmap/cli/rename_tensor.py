@@ -7,12 +7,11 @@ import sys
 
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import wrong_values
-from onnxmap.cli.model_file import complete_names
+from onnxmap.cli.model_file import complete_initializers, open_model
 from onnxmap.cli.names import unknown_name
 from onnxmap.cli.saving import (
     add_place_options,
     check_text,
-    open_to_edit,
     print_report,
     save_edited,
     settle_place,
@@ -24,8 +23,7 @@ from onnxmap.errors import UnknownNameError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap rename-tensor`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
-    of_model = complete_names(lambda model, _: model.initializers.names())
-    valued(parser, "old", "OLD", "the name of an initializer", of_model)
+    valued(parser, "old", "OLD", "the name of an initializer", complete_initializers)
     valued(parser, "new", "NEW", "its new name")
     add_place_options(parser)
 
@@ -34,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run `onnxmap rename-tensor`."""
     check_text(arguments.new)
     settle_place(arguments)
-    with open_to_edit(arguments) as model:
+    with open_model(arguments.file, arguments) as model:
         try:
             with wrong_values():
                 model.initializers.rename(arguments.old, arguments.new)

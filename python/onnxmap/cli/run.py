@@ -40,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     valued(parser, "--repeat", "N", text, type=at_least_one, default=1)
     flag(parser, "--no-prepack", "copy no weights into other layouts")
     flag(parser, "--alone", "do not open the file in onnxruntime's own way, too")
-    flag(parser, "--json", "print times and comparisons as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

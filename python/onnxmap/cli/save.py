@@ -60,7 +60,6 @@ def add_saving_options(parser: argparse.ArgumentParser) -> argparse._ActionsCont
     text = "if OUT is a symbolic link, replace its target, not the link"
     flag(writing, "--follow-symlinks", text)
     add_writing_options(writing)
-    flag(parser, "--json", "print the report as a JSON object")
     return group
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import onnxmap
 from onnxmap.cli import table
@@ -18,10 +18,10 @@ from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
     opening_options,
-    standard_input,
 )  # fmt: skip
 from onnxmap.cli.text import bytes_in_words, print_json, short_path
 
+Report = TypeVar("Report")
 STANDARD_OUTPUT = "-"
 _MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a model
 # The options of the commands have the names of these arguments of the calls.
@@ -60,7 +60,6 @@ def add_place_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", dest="out", metavar="OUT", help=text)
     flag(parser, "--follow-symlinks", "if FILE is a symbolic link, edit the file that it leads to")
     add_writing_options(parser)
-    flag(parser, "--json", "print the report as a JSON object")
 
 
 def add_copying_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,22 +69,20 @@ def add_copying_arguments(parser: argparse.ArgumentParser) -> None:
     text = "replace OUT, and data files that only the old model of that name uses"
     flag(parser, "--overwrite", text)
     add_writing_options(parser)
-    flag(parser, "--json", "print what was done as a JSON object")
 
 
-@contextmanager
-def copying_arguments(arguments: argparse.Namespace, command: str) -> Iterator[dict[str, Any]]:
-    """Return the arguments of `onnxmap.copy_model` and `move_model`, with a bar while they work.
+def copied(call: Callable[..., Report], arguments: argparse.Namespace) -> Report:
+    """Call `onnxmap.copy_model` or `move_model`, with a bar while it works.
 
     Raises:
         UsageError: IN or OUT is a dash, or a name is taken.
     """
     if STANDARD_INPUT in (arguments.file, arguments.out):
-        raise UsageError(f"{command} takes files; for a file of that name write ./-")
+        raise UsageError("cp and mv take files; for a file of that name write ./-")
+    options = chosen(arguments, ("overwrite", *WRITING)) | opening_options(arguments)
     try:
         with wrong_values(), progress_bar() as bar:
-            options = chosen(arguments, ("overwrite", *WRITING)) | opening_options(arguments)
-            yield {**options, "progress": bar}
+            return call(arguments.file, arguments.out, progress=bar, **options)
     except FileExistsError as error:
         if arguments.overwrite or error.filename is None:
             raise
@@ -111,31 +108,24 @@ def output_of(out: str) -> str:
 def settle_place(arguments: argparse.Namespace) -> None:
     """Let `file` and `out` be the file that is edited, and where the result goes, without links.
 
+    If they are the same, external data stay where they are.
+
     Raises:
         UsageError: the file is a symbolic link, or standard input without `-o`.
     """
     if arguments.out is not None:
         arguments.out = output_of(arguments.out)
-        return
-    if arguments.file == STANDARD_INPUT:
+    elif arguments.file == STANDARD_INPUT:
         raise UsageError("standard input needs a place for the result: -o OUT")
-    if os.path.islink(arguments.file):
-        if not arguments.follow_symlinks:
-            advice = "--follow-symlinks edits the file that it leads to"
-            raise UsageError(f"{arguments.file} is a symbolic link; {advice}")
-        arguments.file = os.path.realpath(arguments.file)
-    arguments.out = arguments.file
-
-
-def open_to_edit(arguments: argparse.Namespace) -> onnxmap.Model:
-    """Open a model for an edit. If it is saved over its file, external data stay where they are."""
-    options = opening_options(arguments)
-    data = standard_input(arguments.file)
-    if data is not None:
-        return onnxmap.loads(data, **options)
+    elif not os.path.islink(arguments.file):
+        arguments.out = arguments.file
+    elif arguments.follow_symlinks:
+        arguments.out = arguments.file = os.path.realpath(arguments.file)
+    else:
+        advice = "--follow-symlinks edits the file that it leads to"
+        raise UsageError(f"{arguments.file} is a symbolic link; {advice}")
     if arguments.file == arguments.out:
-        options["external_root"] = None
-    return onnxmap.load(arguments.file, **options)
+        arguments.external_root = None
 
 
 def save_edited(model: onnxmap.Model, arguments: argparse.Namespace) -> onnxmap.SaveReport:
@@ -189,7 +179,10 @@ def _standard_output(arguments: argparse.Namespace) -> Any:
 
 
 def print_report(
-    report: onnxmap.SaveReport, arguments: argparse.Namespace, said: Mapping[str, Any] | None = None
+    report: onnxmap.SaveReport,
+    arguments: argparse.Namespace,
+    said: Mapping[str, Any] = MappingProxyType({}),
+    done: str = "wrote",
 ) -> None:
     """Print what a save did; nothing if standard output has the model.
 
@@ -197,11 +190,12 @@ def print_report(
         report: the report of the save.
         arguments: with `json`, an object is printed.
         said: what the object has besides, before the report.
+        done: what was done with the files, in one word.
     """
     if arguments.json and report.files:
-        print_json({**(said or {}), **asdict(report)})
+        print_json({**said, **asdict(report)})
     elif report.files:
-        rows = [("wrote", path, bytes_in_words(os.stat(path).st_size)) for path in report.files]
+        rows = [(done, path, bytes_in_words(os.stat(path).st_size)) for path in report.files]
         unused = ((path, bytes_in_words(size)) for path, size in report.unused.items() if size)
         rows += [("unused", path, f"{size} that the model does not use") for path, size in unused]
         print_rows([*rows, *rows_left_over(report.left_over)])

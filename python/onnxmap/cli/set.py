@@ -10,23 +10,19 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import onnxmap
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
-from onnxmap.cli.model_file import complete_names
+from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.saving import (
     add_place_options,
     check_text,
-    open_to_edit,
     print_report,
     save_edited,
     settle_place,
 )
-from onnxmap.cli.text import bytes_in_words, escape, print_json, short_path
 from onnxmap.errors import SaveError
 from onnxmap.types import message_type
 
@@ -41,10 +37,10 @@ _NEEDS_A_SAVE = ("save.key_exists", "save.link", "save.text")
 
 
 class Changes(NamedTuple):
-    """What the command line asks for: the new values, by name. None deletes one."""
+    """What the command line asks for: new values, by name. None deletes one."""
 
-    fields: dict[str, str | int | None]
-    entries: dict[str, str | None]
+    fields: dict[str, Any]
+    entries: dict[str, Any]
 
     def fit_at_the_end(self) -> bool:
         """Whether appended bytes can make all of them, if the keys are new."""
@@ -70,9 +66,9 @@ def run(arguments: argparse.Namespace) -> None:
     if over_itself and changes.fit_at_the_end():
         report = _appended(arguments.file, changes, sync=arguments.sync)
         if report is not None:
-            _tell_appended(report, arguments)
+            print_report(report, arguments, {"way": "append"}, "appended")
             return
-    with open_to_edit(arguments) as model:
+    with open_model(arguments.file, arguments) as model:
         with wrong_values():
             _apply(changes, model)
         report = save_edited(model, arguments)
@@ -108,7 +104,7 @@ def _add(changes: Changes, key: str, value: str | None) -> None:
     if key not in _FIELDS and _looks_like_field(key):
         way = "Model.convert_version() does" if "opset" in key.lower() else "edit it in Python"
         raise UsageError(f"set cannot set {key}; {way}; for metadata, write {_METADATA}{key}")
-    target: dict[str, Any] = changes.fields if key in _FIELDS else changes.entries
+    target = changes.fields if key in _FIELDS else changes.entries
     if name in target:
         raise UsageError(f"{key} is given twice")
     target[name] = value if value is None or key not in _NUMBERS else _number(key, value)
@@ -133,10 +129,9 @@ def _plain(name: str) -> str:
 
 def _appended(file: str, changes: Changes, *, sync: bool) -> onnxmap.SaveReport | None:
     """Append the changes to the file; return None if they need a save."""
-    fields: dict[str, Any] = dict(changes.fields)
     try:
         with wrong_values():  # a number out of range
-            return onnxmap.append(file, metadata_props=changes.entries, sync=sync, **fields)
+            return onnxmap.append(file, metadata_props=changes.entries, sync=sync, **changes.fields)
     except SaveError as error:
         if error.code not in _NEEDS_A_SAVE:
             raise
@@ -156,26 +151,14 @@ def _apply(changes: Changes, model: onnxmap.Model) -> None:
             del model.metadata_props[key]
 
 
-def _tell_appended(report: onnxmap.SaveReport, arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        print_json({"way": "append", **asdict(report)})
-        return
-    (path,) = report.files
-    added = bytes_in_words(report.bytes_written)
-    sys.stdout.write(f"appended  {escape(short_path(path))}  {added}\n")
+def _as_given(key: str) -> str:
+    """A key of the metadata as the command line names it."""
+    return _METADATA * _looks_like_field(key) + key
 
 
-def _complete_value(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+def _complete_value(prefix: str, **others: Any) -> list[str]:
     """The keys with `=`; nothing after it."""
-    return [] if "=" in prefix else [f"{key}=" for key in _complete_key(prefix, parsed_args)]
+    return [] if "=" in prefix else [f"{key}=" for key in _complete_key(prefix, **others)]
 
 
-def _complete_key(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """The fields, and the keys that the model has."""
-    fields = [name for name in _FIELDS if name.startswith(prefix)]
-    return [*fields, *_complete_own_key(prefix, parsed_args)]
-
-
-_complete_own_key = complete_names(
-    lambda model, _: [_METADATA * _looks_like_field(key) + key for key in model.metadata_props]
-)
+_complete_key = complete_names(lambda model, _: [*_FIELDS, *map(_as_given, model.metadata_props)])

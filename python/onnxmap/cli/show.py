@@ -6,13 +6,12 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import in_words
 from onnxmap.cli.model_file import open_model
 from onnxmap.cli.text import bytes_in_words, counted, cut, print_json, seconds_in_words
@@ -24,25 +23,24 @@ _MOST_CHARACTERS = 200
 _BAR_WIDTH = 20
 _LABEL_WIDTH = len("operators")
 
-# Where nodes and tensors are beside the lists of the graph: in the facts, and on the page.
+# Where nodes and tensors are beside the lists of the graph: in the facts, on the page, and the
+# pattern that their paths match. The last one that matches counts.
 PLACES = {
-    "node_attributes": "Constant and other nodes", "sparse_initializers": "sparse initializers",
-    "subgraphs": "subgraphs", "functions": "functions", "training": "training",
-}  # fmt: skip
+    "node_attributes": ("Constant and other nodes", re.compile(r"graph\.node\[[0-9]+\]\.")),
+    "sparse_initializers": ("sparse initializers", re.compile(r"graph\.sparse_initializer\[")),
+    "subgraphs": ("subgraphs", re.compile(r".*\]\.(g|graphs\[[0-9]+\])\.", re.DOTALL)),
+    "functions": ("functions", re.compile(r"functions\[")),
+    "training": ("training", re.compile(r"(?!graph\.|functions\[)")),
+}
 
 _FIELDS = ("producer_name", "producer_version", "domain", "model_version", "doc_string")
 
 Cells = tuple[str, ...]  # of one line
 
-_NODE, _FUNCTION = "graph.node[", "functions["
-_INITIALIZER, _SPARSE = "graph.initializer[", "graph.sparse_initializer["
-_INNER_GRAPH = re.compile(r"\]\.(g|graphs\[[0-9]+\])\.")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap show`."""
     parser.add_argument("file", help="the model; - is standard input")
-    flag(parser, "--json", "print everything as one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -104,26 +102,21 @@ def _elsewhere(model: onnxmap.Model) -> dict[str, dict[str, int]]:
     """The nodes and tensors that are in no list of the graph. Functions list their nodes."""
     found = {place: {"node_count": 0, "count": 0, "nbytes": 0} for place in PLACES}
     for path, _ in model.all_nodes():
-        if not path.startswith(_NODE) or _INNER_GRAPH.search(path):
-            found[_place(path)]["node_count"] += not path.startswith(_FUNCTION)
+        if (place := _place(path)) and place != "functions":
+            found[place]["node_count"] += 1
     for path, tensor in model.tensors():
-        if not path.startswith(_INITIALIZER):
-            sums = found[_place(path)]
+        if place := _place(path):
             # A sparse initializer has two tensors, and counts once.
-            sums["count"] += not (path.startswith(_SPARSE) and path.endswith(".indices"))
-            sums["nbytes"] += tensor.nbytes
+            is_second = place == "sparse_initializers" and path.endswith(".indices")
+            found[place]["count"] += not is_second
+            found[place]["nbytes"] += tensor.nbytes
     return {place: sums for place, sums in found.items() if sums["node_count"] or sums["count"]}
 
 
-def _place(path: str) -> str:
-    """Where the node or tensor of a path is: one of PLACES."""
-    if path.startswith(_FUNCTION):
-        return "functions"
-    if not path.startswith("graph."):
-        return "training"
-    if _INNER_GRAPH.search(path):
-        return "subgraphs"
-    return "sparse_initializers" if path.startswith(_SPARSE) else "node_attributes"
+def _place(path: str) -> str | None:
+    """Where the node or tensor of a path is: one of PLACES, or None for a list of the graph."""
+    matching = (name for name, (_, paths) in reversed(PLACES.items()) if paths.match(path))
+    return next(matching, None)
 
 
 def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
@@ -156,8 +149,12 @@ def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:
     yield "graph", _text(f"{facts['graph_name']}  {sizes}".lstrip())
     for label in ("inputs", "outputs"):
         yield label, _first([(value["name"], value["type"]) for value in facts[label]])
-    yield "operators", _operators(facts["op_counts"])
-    yield "weights", _weights(weights["by_dtype"])
+    ops = sorted(facts["op_counts"].items(), key=lambda item: (-item[1], item[0]))
+    yield "operators", _ranked([(count, (name, f"{count:,}")) for name, count in ops])
+    yield "weights", _ranked([
+        (sums["nbytes"], (name, f"{sums['count']:,}", bytes_in_words(sums["nbytes"])))
+        for name, sums in weights["by_dtype"].items()
+    ])  # fmt: skip
     yield "elsewhere", _rows_elsewhere(facts["elsewhere"])
     yield "files", _first([
         (PurePath(file["path"]).name, file["error"] or bytes_in_words(file["nbytes"]))
@@ -198,18 +195,10 @@ def _first(rows: list[Cells]) -> list[Cells]:
     return [*shown, (f"… and {rest:,} more",)] if rest else shown
 
 
-def _operators(op_counts: Mapping[str, int]) -> list[Cells]:
-    ranked = sorted(op_counts.items(), key=lambda item: (-item[1], item[0]))
-    most = max(op_counts.values(), default=0)
-    return _first([(name, f"{count:,}", _bar(count, most)) for name, count in ranked])
-
-
-def _weights(by_dtype: Mapping[str, Mapping[str, int]]) -> list[Cells]:
-    most = max((sums["nbytes"] for sums in by_dtype.values()), default=0)
-    return _first([
-        (name, f"{sums['count']:,}", bytes_in_words(sums["nbytes"]), _bar(sums["nbytes"], most))
-        for name, sums in by_dtype.items()
-    ])  # fmt: skip
+def _ranked(rows: Sequence[tuple[int, Cells]]) -> list[Cells]:
+    """The first rows, each with a bar for its number."""
+    most = max((number for number, _ in rows), default=0)
+    return _first([(*cells, _bar(number, most)) for number, cells in rows])
 
 
 def _bar(number: int, most: int) -> str:
@@ -222,7 +211,7 @@ def _rows_elsewhere(places: Mapping[str, Mapping[str, int]]) -> list[Cells]:
         parts = [counted(sums["node_count"], "node")] if sums["node_count"] else []
         if sums["count"]:
             parts += [counted(sums["count"], "tensor"), bytes_in_words(sums["nbytes"])]
-        rows.append((PLACES[place], " · ".join(parts)))
+        rows.append((PLACES[place][0], " · ".join(parts)))
     if any(sums["count"] for sums in places.values()):
         rows.append(("'onnxmap ls --all' lists these tensors",))
     return rows

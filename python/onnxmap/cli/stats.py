@@ -1,4 +1,7 @@
-"""Print minimum, maximum, mean, standard deviation, zeros, NaN and infinities of initializers."""
+"""Print minimum, maximum, mean, standard deviation, zeros, NaN and infinities of initializers.
+
+--json prints a list of objects, one a line. The last one has no name, and is the total.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from typing import Any
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.arguments import valued
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.model_file import complete_names, open_model
+from onnxmap.cli.model_file import complete_initializers, open_model
 from onnxmap.cli.names import chosen_tensors
 from onnxmap.cli.text import natural, print_json_list, shape_in_words
 from onnxmap.cli.type_text import type_name
@@ -47,14 +50,11 @@ _SORT_KEYS: dict[str, Callable[[Row], Any]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap stats`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
-    of_model = complete_names(lambda model, _: model.initializers.names())
     text = "read only these: a name, or a glob like '*.bias'"
-    valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
+    valued(parser, "names", "NAME", text, complete_initializers, nargs="*", default=[])
     text = "the order: the greatest first, except for name and min; mean by its size "
     text += "(default: the order in the file)"
     parser.add_argument("--sort", choices=_SORT_KEYS, help=text)
-    text = "print a list of objects, one a line; the last one, without a name, is the total"
-    flag(parser, "--json", text)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import flag
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, in_words
 from onnxmap.cli.model_file import open_model, opened
@@ -36,7 +35,6 @@ class Row(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap verify`."""
     parser.add_argument("names", nargs="+", metavar="FILE", help="a model; - is standard input")
-    flag(parser, "--json", "print a list of objects, one a line")
 
 
 def run(arguments: argparse.Namespace) -> int:

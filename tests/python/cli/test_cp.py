@@ -269,8 +269,8 @@ class TestFailures:
     ) -> None:
         save_weighted(tmp_path / "m.onnx", {"a": None})
         for places, said in (
-            (("-", tmp_path), f"{command} takes files; for a file of that name write ./-"),
-            ((tmp_path / "m.onnx", "-"), f"{command} takes files"),
+            (("-", tmp_path), "cp and mv take files; for a file of that name write ./-"),
+            ((tmp_path / "m.onnx", "-"), "cp and mv take files"),
             ((tmp_path / "m.onnx", f"{tmp_path}/gone/"), f"{tmp_path}/gone/ is no folder"),
             ((tmp_path / "m.onnx", tmp_path / "gone/m.onnx"), "No such file or directory"),
         ):

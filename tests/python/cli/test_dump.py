@@ -110,7 +110,7 @@ class TestDump:
             ("nothing", "ModelProto has no field 'nothing'"),
             ("graph.nod", "GraphProto has no field 'nod'"),
             ("graph..node", "cannot read"),
-            ("graph.", "cannot read '.' as a field: write a path like graph.node[3].name, or with"),
+            ("graph.", "cannot read '.' as a field: write a path like graph.node[3].name; a name"),
             *(
                 (f"graph.node{wrong}", f"cannot read 'node{wrong}' as a field: write a path like")
                 for wrong in (
