@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from onnxmap.cli.exit_status import UsageError
 
+Parser = argparse._ActionsContainer  # or a group of its options
 Completer = Callable[..., Iterable[str]]
 
 
@@ -34,30 +36,25 @@ class InDict(argparse.Action):
         setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), pair[0]: pair[1]})
 
 
-def flag(parser: argparse._ActionsContainer, name: str, text: str, **others: Any) -> None:
+def flag(parser: Parser, name: str, text: str, **others: Any) -> None:
     """Declare an option without a value."""
     parser.add_argument(name, help=text, **{"action": "store_true", **others})
 
 
-def chosen(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+def chosen(arguments: Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return what the command line says for these arguments of a call, if it has such options."""
     return {name: getattr(arguments, name) for name in names if name in arguments}
 
 
 def valued(
-    parser: argparse._ActionsContainer,
-    name: str,
-    metavar: str,
-    text: str,
-    completer: Completer = nothing,
-    **others: Any,
+    parser: Parser, name: str, form: str, text: str, completer: Completer = nothing, **others: Any
 ) -> None:
     """Declare an argument with a value.
 
     The shell offers what `completer(prefix=..., parsed_args=..., **others)` returns. For arguments
     that parsers declare by themselves it offers files.
     """
-    declared: Any = parser.add_argument(name, metavar=metavar, help=text, **others)
+    declared: Any = parser.add_argument(name, metavar=form, help=text, **others)
     declared.completer = completer  # argcomplete looks for it
 
 

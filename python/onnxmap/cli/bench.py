@@ -6,7 +6,6 @@ A time is that since the start. The memory is that of the model and its arrays.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import json
@@ -14,6 +13,7 @@ import os
 import subprocess
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,8 +39,6 @@ SLOW_SECONDS = 20.0
 # The largest resident share of a file that counts as cold: looking at a file may read a page of it.
 MOST_THAT_STAYS = 0.01
 STATUS = Path("/proc/self/status")
-# What a process reports of a library that fails, beside the error.
-FAILED = {"version": None, "read": None}
 
 
 class Peer(NamedTuple):
@@ -81,14 +79,14 @@ PEERS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap bench`."""
     parser.add_argument("file", help="the model, a file")
     valued(parser, "--rounds", "N", "samples of each (default: 3)", type=at_least_one, default=3)
     flag(parser, "--cold", "keep the files out of the page cache")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap bench`."""
     if not STATUS.exists():
         raise UsageError(f"bench measures memory, which works only on Linux: no {STATUS}")
@@ -109,15 +107,12 @@ def run(arguments: argparse.Namespace) -> None:
         facts = {"files": sizes, "rounds": arguments.rounds, "cold": arguments.cold}
         print_json({**facts, "results": results})
     else:
-        rows = [
-            (
-                f"{each['contender']} {each['version'] or ''}".strip(),
-                _medians(each["samples"]),
-                each["error"],
-            )
-            for each in results
-        ]
+        rows = [(_title(each), _medians(each["samples"]), each["error"]) for each in results]
         table.print_results(FIGURES.values(), rows)
+
+
+def _title(result: dict[str, Any]) -> str:
+    return " ".join(filter(None, (result["contender"], result["version"])))
 
 
 def _prepare(paths: Iterable[str], *, cold: bool) -> None:
@@ -131,7 +126,7 @@ def _prepare(paths: Iterable[str], *, cold: bool) -> None:
                 pass
 
 
-def _results(paths: Iterable[str], options: Any, arguments: argparse.Namespace) -> list[Any]:
+def _results(paths: Iterable[str], options: Any, arguments: Namespace) -> list[Any]:
     """The samples of each contender that is installed. They take turns.
 
     Raises:
@@ -142,25 +137,31 @@ def _results(paths: Iterable[str], options: Any, arguments: argparse.Namespace) 
         for name, peer in PEERS.items()
         if find_spec(peer.module.split(".")[0])
     }
-    finished, expected = set(), None
+    expected = None
     for name, result in [*results.items()] * arguments.rounds:
-        if name in finished:
+        if result["error"] is not None or _is_slow(result["samples"]):
             continue
         if sys.stderr.isatty():
             print(f"\r\x1b[K{name}\r", end="", file=sys.stderr, flush=True)
         _prepare(paths, cold=arguments.cold)
         report = _report(name, arguments.file, options)
         if name == OURS:
-            if report["error"]:
-                raise UsageError(report["error"])
-            expected = report["read"]
-        elif report["read"] not in (None, expected):
-            report = FAILED | {"error": f"did not read the same as {OURS}"}
-        result |= {key: report[key] for key in ("version", "error")}
-        result["samples"] = [] if report["error"] else [*result["samples"], report["sample"]]
-        if report["error"] or report["seconds"] > SLOW_SECONDS:
-            finished.add(name)
+            expected = report.get("read")
+        if report.get("read", expected) not in (None, expected):
+            report = {"error": f"did not read the same as {OURS}"}
+        if "error" not in report:
+            result["version"] = report["version"]
+            result["samples"].append(report["sample"])
+        elif name == OURS:
+            raise UsageError(report["error"])
+        else:
+            result |= {"version": None, "error": report["error"], "samples": []}
     return list(results.values())
+
+
+def _is_slow(samples: Iterable[dict[str, float]]) -> bool:
+    seconds = (sample[key] for sample in samples for key in sample if key.endswith("_seconds"))
+    return max(seconds, default=0.0) > SLOW_SECONDS
 
 
 def _report(*request: Any) -> dict[str, Any]:
@@ -172,8 +173,8 @@ def _report(*request: Any) -> dict[str, Any]:
     ran = subprocess.run(command, capture_output=True, errors="replace", check=False)
     if not ran.stdout.endswith("}\n"):  # it died
         last = ran.stderr.strip().splitlines()[-1:]
-        return FAILED | {"error": ": ".join([f"ended with status {ran.returncode}", *last])}
-    return FAILED | json.loads(ran.stdout.splitlines()[-1])
+        return {"error": ": ".join([f"ended with status {ran.returncode}", *last])}
+    return dict(json.loads(ran.stdout.splitlines()[-1]))
 
 
 def sample() -> None:
@@ -202,9 +203,8 @@ def _measured(peer: Peer, path: str, options: dict[str, Any]) -> dict[str, Any]:
     if peer.arrays is not None:
         read = [len(arrays), _touched(arrays.values())]
         sample["bytes_seconds"] = time.perf_counter() - start
-    took, library = time.perf_counter() - start, sys.modules[peer.module.split(".")[0]]
-    version = library.__version__
-    return {"version": version, "error": None, "seconds": took, "read": read, "sample": sample}
+    version = sys.modules[peer.module.split(".")[0]].__version__
+    return {"version": version, "read": read, "sample": sample}
 
 
 def _memory() -> dict[str, int]:

@@ -5,8 +5,8 @@ Exit status: 0 no errors, 1 errors, 2 a file cannot be read. Warnings and hints 
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import ArgumentParser, Namespace
 
 import onnxmap
 from onnxmap.cli.arguments import chosen, flag, valued
@@ -15,7 +15,7 @@ from onnxmap.cli.model_file import open_model_or_operators, opened
 from onnxmap.cli.text import escape, print_json_list, short_path
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap check`."""
     text = "a model or operator set; - is standard input"
     parser.add_argument("names", nargs="+", metavar="FILE", help=text)
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     valued(parser, "--ignore", "RULES", "leave these rules out", type=_rules)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Run `onnxmap check`."""
     reports = opened(_report, arguments)
     if arguments.json:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE if all(report.ok for report in reports.values()) else FINDINGS
 
 
-def _report(name: str, arguments: argparse.Namespace) -> onnxmap.CheckReport:
+def _report(name: str, arguments: Namespace) -> onnxmap.CheckReport:
     options = chosen(arguments, ("select", "ignore", "strict"))
     checked = open_model_or_operators(name, arguments)
     with wrong_values():  # the names of rules

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from argparse import ArgumentParser, Namespace
 
 from onnxmap.cli import extract
 from onnxmap.cli.arguments import flag, valued
@@ -19,7 +19,7 @@ from onnxmap.cli.saving import (
 MODEL_FILES = (".onnx", ".textproto", ".json")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap convert`."""
     text = "a model, a file of weights, or the index of a sharded checkpoint"
     parser.add_argument("file", metavar="IN", help=text)
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_writing_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap convert`."""
     if arguments.out.endswith((*WEIGHT_FILES, ".npy")):
         if arguments.external_data or arguments.allow_over_2gib:
@@ -40,10 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
         extract.run(arguments)
         return
     if not arguments.out.endswith(MODEL_FILES):
-        raise UsageError(
-            f"{arguments.out} has no extension of a model or of a file of weights: "
-            f"{', '.join((*MODEL_FILES, *WEIGHT_FILES, '.npy'))}"
-        )
+        known = ", ".join((*MODEL_FILES, *WEIGHT_FILES, ".npy"))
+        raise UsageError(f"{arguments.out} has no extension of a model or of weights: {known}")
     with open_model(arguments.file, arguments) as model:
         report = save_to(model, arguments)
     print_report(report, arguments)

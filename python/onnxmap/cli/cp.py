@@ -8,7 +8,7 @@ b.onnx.data. Only bytes that tensors use are copied.
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 import onnxmap
 from onnxmap.cli.saving import add_copying_arguments, copied, print_report
@@ -16,7 +16,7 @@ from onnxmap.cli.saving import add_copying_arguments, copied, print_report
 add_arguments = add_copying_arguments
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap cp`."""
     report = copied(onnxmap.copy_model, arguments)
-    print_report(report, arguments, {"copies": report.copies})
+    print_report(report, arguments, copies=report.copies)

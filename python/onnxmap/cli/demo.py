@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -29,13 +29,13 @@ class Step(NamedTuple):
     result: str
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap demo`."""
     text = "make the model in this folder and leave it there"
     valued(parser, "--keep", "DIR", text, folders, type=Path)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap demo`."""
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as copies:
         folder = arguments.keep or Path(scratch)
@@ -85,7 +85,6 @@ def _print(sizes: Mapping[str, int], steps: Sequence[Step], *, kept: bool) -> No
     table.print_table(
         [table.Name(), table.Number(style="green"), table.Text()],
         [(step.code, seconds_in_words(step.seconds), step.result) for step in steps],
-        headed=False,
     )
     print("\nnext")
     if not kept:

@@ -6,10 +6,9 @@ are stored is no difference. Exit status: 0 the same, 1 different.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Mapping
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import onnxmap
@@ -19,7 +18,7 @@ from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, open_model
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap diff`."""
     parser.add_argument("a", metavar="A", help="a model; - is standard input")
     parser.add_argument("b", metavar="B", help="the model to compare it with")
@@ -32,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--cast", "compare tensors of two floating-point types by value")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Run `onnxmap diff`."""
     if arguments.a == arguments.b == STANDARD_INPUT:
         raise UsageError("standard input can be only one of the models")
@@ -48,12 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE if found.same else FINDINGS
 
 
-def print_diff(
-    found: onnxmap.ModelDiff, arguments: argparse.Namespace, said: Mapping[str, Any] | None = None
-) -> None:
+def print_diff(found: onnxmap.ModelDiff, arguments: Namespace, **said: Any) -> None:
     """Print differences; with `json` an object, which begins with what was `said`."""
     if arguments.json:
-        json.dump({**(said or {}), **found.to_dict()}, sys.stdout)
+        json.dump({**said, **found.to_dict()}, sys.stdout)
         sys.stdout.write("\n")
     else:
         print(found)

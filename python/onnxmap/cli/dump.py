@@ -6,8 +6,8 @@ protobuf's JSON, with onnx.proto's field names.
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from onnxmap.types import FieldType, enum_types, message_types
 LONGEST = 128
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap dump`."""
     parser.add_argument("file", help="the model, or other message; - is standard input")
     text = """one field by its path, like graph.node[3].attribute["value"].t"""
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--full", f"also print payloads longer than {LONGEST} in full")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap dump`."""
     longest = sys.maxsize if arguments.full else LONGEST
     found = follow(open_message(arguments.file, arguments, arguments.type), arguments.field)
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         _write_text(found, longest, limited=not arguments.full)
 
 
-def _fields(prefix: str, arguments: argparse.Namespace) -> list[str]:
+def _fields(prefix: str, arguments: Namespace) -> list[str]:
     """The fields that are set in the message before the last dot of the path."""
     before, dot, _ = prefix.rpartition(".")
     found = follow(open_message(arguments.file, arguments, arguments.type), before)

@@ -8,9 +8,9 @@ nothing is written.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import re
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +34,7 @@ _PLAIN = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap edit`."""
     parser.add_argument("file", metavar="IN", help="the model; - is standard input")
     parser.add_argument("out", metavar="OUT", help="the new file, or IN; - is standard output")
@@ -64,17 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_saving_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap edit`."""
     check_saving_options(arguments)
     if not arguments.verbs:
         raise UsageError("there is nothing to do; name at least one edit, such as --prune")
     with open_model(arguments.file, arguments) as model:
         before = model
-        if arguments.dry_run and arguments.file == STANDARD_INPUT:  # which is read once
-            before = copy.deepcopy(model)
-        elif arguments.dry_run:
-            before = open_model(arguments.file, arguments)
+        if arguments.dry_run:
+            is_stream = arguments.file == STANDARD_INPUT  # which is read once
+            before = copy.deepcopy(model) if is_stream else open_model(arguments.file, arguments)
         said = []
         for name, value in arguments.verbs:
             with wrong_values():

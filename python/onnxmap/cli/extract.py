@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 
 from onnxmap.cli.arguments import chosen, valued
 from onnxmap.cli.bar import progress_bar
@@ -18,7 +18,7 @@ from onnxmap.cli.saving import (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap extract`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
     text = "write only these: a name, or a glob like '*.bias'"
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_writing_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap extract`."""
     with open_model(arguments.file, arguments) as model:
         names = chosen_tensors(model, arguments.names)

@@ -78,9 +78,7 @@ def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
 
 def _field(found: Found, name: str, here: str) -> Found:
     if found.is_list:
-        raise UsageError(
-            f"{here} is a list of {len(found.value)}: say which element, like {here}[0]"
-        )
+        raise UsageError(f"{here} is a list of {len(found.value)}: say which, like {here}[0]")
     if not found.is_message:
         raise UsageError(f"{here} is a plain value and has no field '{name}'")
     message = message_type(found.value.message_type)
@@ -105,9 +103,8 @@ def _element(found: Found, index: int | str, walked: str) -> Found:
         position = range(len(found.value))[index]
         return Found(found.value[index], found.field, parent=found.parent, index=position)
     except IndexError:
-        raise UsageError(
-            f"{walked} has a length of {len(found.value)}, so [{index}] does not exist"
-        ) from None
+        count = len(found.value)
+        raise UsageError(f"{walked} has a length of {count}: there is no [{index}]") from None
 
 
 def _named(found: Found, name: str, walked: str) -> Any:

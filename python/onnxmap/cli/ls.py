@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +22,6 @@ from onnxmap.errors import OnnxMapError
 Facts = dict[str, Any]  # of one tensor, node or value: what --json prints
 
 _REQUIRED, _OVERRIDABLE, _OUTPUT = "input", "input with default", "output"
-_NAMES_SHOWN = 6  # of the inputs and the outputs of a node
 _ALIGNED = {True: "yes", False: "no", None: "-"}
 
 
@@ -52,7 +51,7 @@ _SORT_KEYS: Mapping[str, Callable[[Facts], Any]] = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap ls`."""
     parser.add_argument("file", help="the model; - is standard input")
     of_model = complete_names(lambda model, of: _positions(of.kind.read(model)))
@@ -71,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap ls`."""
     kind: Kind = arguments.kind
     with open_model(arguments.file, arguments) as model:
@@ -172,9 +171,8 @@ def _or_dash(value: str | int | None) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def _names(names: Sequence[str]) -> str:
-    more = [f"… {len(names) - _NAMES_SHOWN} more"] if len(names) > _NAMES_SHOWN else []
-    return ", ".join([*map(_or_dash, names[:_NAMES_SHOWN]), *more])
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(_or_dash, names))
 
 
 def _fact(name: str) -> Callable[[Row], str]:
@@ -232,8 +230,8 @@ _NODES = Kind(
     {
         table.Name("name"): _fact("name"), table.Text("op"): _fact("op"),
         table.Text("where", style="dim"): _fact("where"),
-        table.Text("inputs"): lambda row: _names(row.facts["inputs"]),
-        table.Text("outputs"): lambda row: _names(row.facts["outputs"]),
+        table.Text("inputs"): lambda row: _list(row.facts["inputs"]),
+        table.Text("outputs"): lambda row: _list(row.facts["outputs"]),
     },
     _node_totals, ("name", "op"),
 )  # fmt: skip

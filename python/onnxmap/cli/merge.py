@@ -6,7 +6,7 @@ without the connected ones.
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import onnxmap
@@ -18,7 +18,7 @@ from onnxmap.cli.saving import check_text
 from onnxmap.cli.surgery import add_dry_run, save_or_show
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap merge`."""
     parser.add_argument("file", metavar="A", help="the model that runs first; - is standard input")
     parser.add_argument("other", metavar="B", help="the model that runs then")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_saving_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap merge`."""
     check_saving_options(arguments)
     if arguments.other == STANDARD_INPUT:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ _MARKS: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 
 
-def add_opening_options(parser: argparse.ArgumentParser) -> None:
+def add_opening_options(parser: ArgumentParser) -> None:
     """Declare the options of `onnxmap.load` that a command takes."""
     group = parser.add_argument_group("how the model is opened")
     text = "the folder of the external data (default: the model's)"
@@ -51,9 +51,7 @@ def _storage_option(text: str) -> tuple[str, object]:
     return key, value
 
 
-def open_message(
-    file: str, arguments: argparse.Namespace, message: str | None = None
-) -> onnxmap.ProtoView:
+def open_message(file: str, arguments: Namespace, message: str | None = None) -> onnxmap.ProtoView:
     """Open the message in a file. `-` is standard input.
 
     It is of the type `message`; if that is None, a model, operator set, tensor, sequence or map.
@@ -70,9 +68,7 @@ def open_message(
     return found.proto if isinstance(found, onnxmap.Model) else found
 
 
-def open_model_or_operators(
-    file: str, arguments: argparse.Namespace
-) -> onnxmap.Model | onnxmap.OperatorSet:
+def open_model_or_operators(file: str, arguments: Namespace) -> onnxmap.Model | onnxmap.OperatorSet:
     """Open the model in a file, or the operator set. `-` is standard input.
 
     Raises:
@@ -82,9 +78,7 @@ def open_model_or_operators(
     return found if isinstance(found, onnxmap.Model) else onnxmap.wrap(found)
 
 
-def _model_or(
-    file: str, arguments: argparse.Namespace, *messages: str
-) -> onnxmap.Model | onnxmap.ProtoView:
+def _model_or(file: str, arguments: Namespace, *messages: str) -> onnxmap.Model | onnxmap.ProtoView:
     """Open the model in a file, or else the message as the first of these types that it is."""
     data = standard_input(file)
     try:
@@ -99,11 +93,10 @@ def _model_or(
 
 
 def _message(
-    file: str, data: bytes | None, arguments: argparse.Namespace, message: str
+    file: str, data: bytes | None, arguments: Namespace, message: str
 ) -> onnxmap.ProtoView:
     if data is None:
-        options = chosen(arguments, ("io", "storage_options"))
-        return onnxmap.load_proto(file, message, **options)
+        return onnxmap.load_proto(file, message, **chosen(arguments, ("io", "storage_options")))
     return onnxmap.loads_proto(data, message)
 
 
@@ -158,12 +151,12 @@ def _has_mark(message: onnxmap.ProtoView) -> bool:
     return getattr(message, name) in values and not unknown
 
 
-def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:
+def open_model(file: str, arguments: Namespace) -> onnxmap.Model:
     """Open the model in a file, or on standard input if its name is `-`."""
     return _model(file, standard_input(file), arguments)
 
 
-def opened(read: Callable[[str, argparse.Namespace], Opened], arguments: Any) -> dict[str, Opened]:
+def opened(read: Callable[[str, Namespace], Opened], arguments: Any) -> dict[str, Opened]:
     """Return what `read` returns for each file of the command line.
 
     It leaves out files that cannot be read, after an error message: the others are still read.
@@ -177,10 +170,10 @@ def opened(read: Callable[[str, argparse.Namespace], Opened], arguments: Any) ->
     return found
 
 
-def completer(read: Callable[[str, argparse.Namespace], Iterable[str]]) -> Completer:
+def completer(read: Callable[[str, Namespace], Iterable[str]]) -> Completer:
     """Return a completer for what `read(prefix, arguments)` finds in a readable file."""
 
-    def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Iterable[str]:
+    def complete(prefix: str, parsed_args: Namespace, **_: object) -> Iterable[str]:
         if parsed_args.file != STANDARD_INPUT:
             with contextlib.suppress(OnnxMapError, OSError, UsageError):
                 found = [name for name in read(prefix, parsed_args) if name.startswith(prefix)]
@@ -192,11 +185,11 @@ def completer(read: Callable[[str, argparse.Namespace], Iterable[str]]) -> Compl
 
 
 def complete_names(
-    read: Callable[[onnxmap.Model, argparse.Namespace], Iterable[str]],
+    read: Callable[[onnxmap.Model, Namespace], Iterable[str]],
 ) -> Completer:
     """Return a completer for what `read` finds in the model."""
 
-    def names(_: str, arguments: argparse.Namespace) -> list[str]:
+    def names(_: str, arguments: Namespace) -> list[str]:
         with open_model(arguments.file, arguments) as model:
             return list(read(model, arguments))
 
@@ -215,7 +208,7 @@ def standard_input(file: str) -> bytes | None:
     return sys.stdin.buffer.read()
 
 
-def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnxmap.Model:
+def _model(file: str, data: bytes | None, arguments: Namespace) -> onnxmap.Model:
     """Open the model in `data`; in the file if that is None."""
     options = opening_options(arguments)
     with wrong_values():  # options that do not fit a URL
@@ -231,7 +224,7 @@ def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnx
         return onnxmap.load_safetensors(file, **options)
 
 
-def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def opening_options(arguments: Namespace) -> dict[str, Any]:
     """Return the arguments of `onnxmap.load` that the command line has."""
     names = "external_root", "link_policy", "allow_hardlinks", "lenient", "io", "storage_options"
     return chosen(arguments, names)

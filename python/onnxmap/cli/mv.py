@@ -8,7 +8,7 @@ copied if the folder is another one.
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 import onnxmap
 from onnxmap.cli.saving import add_copying_arguments, copied, print_rows, rows_left_over
@@ -17,7 +17,7 @@ from onnxmap.cli.text import print_json, short_path
 add_arguments = add_copying_arguments
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap mv`."""
     report = copied(onnxmap.move_model, arguments)
     rows = [("moved", *pair) for pair in report.moved.items()]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import ArgumentParser, Namespace
 
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import wrong_values
@@ -20,7 +20,7 @@ from onnxmap.cli.text import counted, escape
 from onnxmap.errors import UnknownNameError
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap rename-tensor`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
     valued(parser, "old", "OLD", "the name of an initializer", complete_initializers)
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap rename-tensor`."""
     check_text(arguments.new)
     settle_place(arguments)
@@ -43,4 +43,4 @@ def run(arguments: argparse.Namespace) -> None:
     if report.files and not arguments.json:
         names = f"{arguments.old!r} to {arguments.new!r}"
         sys.stdout.write(f"renamed {escape(names)} and {counted(uses, 'use')}\n")
-    print_report(report, arguments, {"uses": uses})
+    print_report(report, arguments, uses=uses)

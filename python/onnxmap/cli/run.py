@@ -6,9 +6,9 @@ session are those of onnxruntime's own way to open the file.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +27,7 @@ _FIGURES = ("opening", "running")
 _MOST_ELEMENTS = 1 << 31  # of a random input
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap run`."""
     parser.add_argument("file", help="the model; - is standard input")
     many: Any = {"type": pair, "action": InDict, "default": {}}
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--alone", "do not open the file in onnxruntime's own way, too")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Run `onnxmap run`."""
     if arguments.test_data is not None and (arguments.input or arguments.size):
         raise UsageError("--test-data has all inputs, so --input and --size have no use")

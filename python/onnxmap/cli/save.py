@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from argparse import ArgumentParser, Namespace
 
 from onnxmap.cli.arguments import flag, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
@@ -17,12 +18,8 @@ from onnxmap.cli.saving import (
     save_to,
 )
 
-_FOR_DATA_FILES = {
-    "checksum": "--checksum", "dedupe": "--dedupe", "max_shard_size_bytes": "--shard-size",
-}  # fmt: skip
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap save`."""
     parser.add_argument("file", metavar="IN", help="the model; - is standard input")
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
@@ -31,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(add_saving_options(parser), "--dedupe", "store equal tensors once")
 
 
-def add_saving_options(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+def add_saving_options(parser: ArgumentParser) -> argparse._ActionsContainer:
     """Declare how a command writes a model; return the group of options about the weights."""
     group = parser.add_argument_group("where the weights go (default: where they are)")
     kinds = group.add_mutually_exclusive_group()
@@ -63,7 +60,7 @@ def add_saving_options(parser: argparse.ArgumentParser) -> argparse._ActionsCont
     return group
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap save`."""
     check_saving_options(arguments)
     with open_model(arguments.file, arguments) as model:
@@ -74,25 +71,26 @@ def run(arguments: argparse.Namespace) -> None:
     print_report(report, arguments)
 
 
-def check_saving_options(arguments: argparse.Namespace) -> None:
+def check_saving_options(arguments: Namespace) -> None:
     """Refuse options that do not go together, before anything is read.
 
     Raises:
         UsageError: they do not.
     """
     arguments.out = output_of(arguments.out)
-    is_view, to_file = arguments.external_data == "view", isinstance(arguments.external_data, bytes)
-    for name, option in _FOR_DATA_FILES.items():
-        if not to_file and getattr(arguments, name, None):
-            raise UsageError(f"{option} needs --external-data F")
-    if arguments.attributes and not (to_file or is_view):
-        raise UsageError("--attributes needs --external-data F or --view")
-    if to_file and arguments.out == STANDARD_OUTPUT:
-        raise UsageError("standard output has no folder for a data file; write to a file")
-    if is_view and arguments.out == STANDARD_OUTPUT:
-        raise UsageError("a view must be a file in the folder of the model")
-    if is_view and arguments.alignment is not None:
-        raise UsageError("--align moves values, and --view leaves them in their file")
+    to_file, is_view = isinstance(arguments.external_data, bytes), arguments.external_data == "view"
+    is_stream, needs_file = arguments.out == STANDARD_OUTPUT, "needs --external-data F"
+    for is_wrong, said in (
+        (arguments.checksum and not to_file, f"--checksum {needs_file}"),
+        (getattr(arguments, "dedupe", False) and not to_file, f"--dedupe {needs_file}"),
+        (arguments.max_shard_size_bytes and not to_file, f"--shard-size {needs_file}"),
+        (arguments.attributes and not (to_file or is_view), f"--attributes {needs_file} or --view"),
+        (to_file and is_stream, "standard output has no folder for a data file; write to a file"),
+        (is_view and is_stream, "a view must be a file in the folder of the model"),
+        (is_view and arguments.alignment, "--align moves values, and --view leaves them in place"),
+    ):
+        if is_wrong:
+            raise UsageError(said)
 
 
 def _power_of_two(text: str) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import onnxmap
@@ -54,7 +54,7 @@ def _new_type(text: str) -> tuple[str, str]:
     return pattern or "*", name
 
 
-def add_place_options(parser: argparse.ArgumentParser) -> None:
+def add_place_options(parser: ArgumentParser) -> None:
     """Declare where a command that edits a file writes, and how."""
     text = "write another file instead; - is standard output"
     parser.add_argument("-o", "--output", dest="out", metavar="OUT", help=text)
@@ -62,7 +62,7 @@ def add_place_options(parser: argparse.ArgumentParser) -> None:
     add_writing_options(parser)
 
 
-def add_copying_arguments(parser: argparse.ArgumentParser) -> None:
+def add_copying_arguments(parser: ArgumentParser) -> None:
     """Declare IN, OUT, and the options that `cp` and `mv` share."""
     parser.add_argument("file", metavar="IN", help="the model, a file")
     parser.add_argument("out", metavar="OUT", help="a folder, or the name of the new file")
@@ -71,7 +71,7 @@ def add_copying_arguments(parser: argparse.ArgumentParser) -> None:
     add_writing_options(parser)
 
 
-def copied(call: Callable[..., Report], arguments: argparse.Namespace) -> Report:
+def copied(call: Callable[..., Report], arguments: Namespace) -> Report:
     """Call `onnxmap.copy_model` or `move_model`, with a bar while it works.
 
     Raises:
@@ -105,7 +105,7 @@ def output_of(out: str) -> str:
     return STANDARD_OUTPUT if out in ("/dev/stdout", "/dev/fd/1") else out
 
 
-def settle_place(arguments: argparse.Namespace) -> None:
+def settle_place(arguments: Namespace) -> None:
     """Let `file` and `out` be the file that is edited, and where the result goes, without links.
 
     If they are the same, external data stay where they are.
@@ -128,7 +128,7 @@ def settle_place(arguments: argparse.Namespace) -> None:
         arguments.external_root = None
 
 
-def save_edited(model: onnxmap.Model, arguments: argparse.Namespace) -> onnxmap.SaveReport:
+def save_edited(model: onnxmap.Model, arguments: Namespace) -> onnxmap.SaveReport:
     """Save a model after an edit. Its file keeps its form, and may stay too large for protobuf."""
     options: dict[str, Any] = {"allow_over_2gib": model.proto.ByteSize() > _MOST_FOR_PROTOBUF}
     if arguments.file == arguments.out:
@@ -136,9 +136,7 @@ def save_edited(model: onnxmap.Model, arguments: argparse.Namespace) -> onnxmap.
     return save_to(model, arguments, **options)
 
 
-def save_to(
-    model: onnxmap.Model, arguments: argparse.Namespace, **others: Any
-) -> onnxmap.SaveReport:
+def save_to(model: onnxmap.Model, arguments: Namespace, **others: Any) -> onnxmap.SaveReport:
     """Save a model to the file `out`, or to standard output if its name is `-`.
 
     Raises:
@@ -169,7 +167,7 @@ def _check_data_files(model: onnxmap.Model, out: str) -> None:
             )
 
 
-def _standard_output(arguments: argparse.Namespace) -> Any:
+def _standard_output(arguments: Namespace) -> Any:
     if sys.stdout.isatty():
         raise UsageError("a model is no text for a terminal; redirect standard output")
     if arguments.json:
@@ -179,18 +177,15 @@ def _standard_output(arguments: argparse.Namespace) -> Any:
 
 
 def print_report(
-    report: onnxmap.SaveReport,
-    arguments: argparse.Namespace,
-    said: Mapping[str, Any] = MappingProxyType({}),
-    done: str = "wrote",
+    report: onnxmap.SaveReport, arguments: Namespace, done: str = "wrote", **said: Any
 ) -> None:
     """Print what a save did; nothing if standard output has the model.
 
     Args:
         report: the report of the save.
         arguments: with `json`, an object is printed.
-        said: what the object has besides, before the report.
         done: what was done with the files, in one word.
+        said: what the object has besides, before the report.
     """
     if arguments.json and report.files:
         print_json({**said, **asdict(report)})
@@ -212,4 +207,4 @@ def rows_left_over(paths: Iterable[str]) -> list[tuple[str, str, str]]:
 def print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
     """Print rows of a word, a path and a note in columns."""
     shown = [(word, short_path(path), note) for word, path, note in rows]
-    table.print_table([table.Column(), table.Name(), table.Text()], shown, headed=False)
+    table.print_table([table.Column(), table.Name(), table.Text()], shown)

@@ -8,8 +8,8 @@ file does not load. With -o FILE, the whole file is saved instead, which is safe
 
 from __future__ import annotations
 
-import argparse
 import re
+from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple
 
 import onnxmap
@@ -48,7 +48,7 @@ class Changes(NamedTuple):
         return None not in values and _NEEDED not in self.fields
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap set`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
     text = "a key, or a field, and its value"
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap set`."""
     changes = _changes(arguments.names, arguments.delete)
     over_itself = arguments.out is None
@@ -66,13 +66,13 @@ def run(arguments: argparse.Namespace) -> None:
     if over_itself and changes.fit_at_the_end():
         report = _appended(arguments.file, changes, sync=arguments.sync)
         if report is not None:
-            print_report(report, arguments, {"way": "append"}, "appended")
+            print_report(report, arguments, "appended", way="append")
             return
     with open_model(arguments.file, arguments) as model:
         with wrong_values():
             _apply(changes, model)
         report = save_edited(model, arguments)
-    print_report(report, arguments, {"way": "save"})
+    print_report(report, arguments, way="save")
 
 
 def _changes(words: list[str], deleted: list[str]) -> Changes:

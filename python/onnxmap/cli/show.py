@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -33,53 +33,53 @@ PLACES = {
     "training": ("training", re.compile(r"(?!graph\.|functions\[)")),
 }
 
-_FIELDS = ("producer_name", "producer_version", "domain", "model_version", "doc_string")
+_TEXTS = ("producer_name", "producer_version", "domain", "doc_string")
 
 Cells = tuple[str, ...]  # of one line
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap show`."""
     parser.add_argument("file", help="the model; - is standard input")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap show`."""
     start = time.perf_counter()
     model = open_model(arguments.file, arguments)
     seconds = time.perf_counter() - start
     with model:
-        facts = {"path": arguments.file, "nbytes": model.proto.ByteSize(), "load_seconds": seconds}
-        facts |= summary(model)
+        facts = {
+            "path": arguments.file,
+            "nbytes": model.proto.ByteSize(),
+            "load_seconds": seconds,
+            "ir_version": model.ir_version,
+            "model_version": model.model_version,
+            **{name: getattr(model, name) for name in _TEXTS},
+            "opset_imports": dict(model.opset_imports),
+            "graph_name": model.graph.name,
+            "inputs": _values(model.graph.inputs),
+            "outputs": _values(model.graph.outputs),
+            "node_count": len(model.graph.nodes),
+            "op_counts": dict(model.graph.op_counts()),
+            "functions": [
+                {"domain": each.domain, "name": each.name, "node_count": len(each.nodes)}
+                for each in model.functions
+            ],
+            "initializers": _initializers(model.initializers),
+            "elsewhere": _elsewhere(model),
+            "external_files": [
+                {"path": file.path, "nbytes": file.nbytes, "error": _reason(file.failure)}
+                for file in model.data_files()
+            ],
+            "metadata_props": dict(model.metadata_props),
+        }
     if arguments.json:
         print_json(facts)
     else:
         for label, rows in _sections(facts):
             if rows:
                 _print_section(label, rows)
-
-
-def summary(model: onnxmap.Model) -> dict[str, Any]:
-    """Return the facts of a model. `--json` prints them, and the page is drawn from them."""
-    graph = model.graph
-    return {
-        "ir_version": model.ir_version,
-        "opset_imports": dict(model.opset_imports),
-        **{name: getattr(model, name) for name in _FIELDS},
-        "graph_name": graph.name,
-        "inputs": _values(graph.inputs),
-        "outputs": _values(graph.outputs),
-        "node_count": len(graph.nodes),
-        "op_counts": dict(graph.op_counts()),
-        "functions": [
-            {"domain": function.domain, "name": function.name, "node_count": len(function.nodes)}
-            for function in model.functions
-        ],
-        "initializers": _initializers(graph.initializers),
-        "elsewhere": _elsewhere(model),
-        "external_files": _external_files(model),
-        "metadata_props": dict(model.metadata_props),
-    }
 
 
 def _values(values: Iterable[onnxmap.ValueInfo]) -> list[dict[str, str]]:
@@ -117,14 +117,6 @@ def _place(path: str) -> str | None:
     """Where the node or tensor of a path is: one of PLACES, or None for a list of the graph."""
     matching = (name for name, (_, paths) in reversed(PLACES.items()) if paths.match(path))
     return next(matching, None)
-
-
-def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
-    """Each data file once, with the reason if it cannot be opened."""
-    return [
-        {"path": file.path, "nbytes": file.nbytes, "error": _reason(file.failure)}
-        for file in model.data_files()
-    ]
 
 
 def _reason(failure: Exception | None) -> str | None:
@@ -181,7 +173,7 @@ def _print_section(label: str, rows: list[Cells]) -> None:
     if sys.stdout.isatty():
         labels = [label.ljust(_LABEL_WIDTH), *[""] * (len(rows) - 1)]
     cells = [[cut(cell, _MOST_CHARACTERS) for cell in row] for row in rows]
-    table.print_table(columns, [(labels.pop(0), *row) for row in cells], headed=False)
+    table.print_table(columns, [(labels.pop(0), *row) for row in cells])
 
 
 def _text(text: str) -> list[Cells]:

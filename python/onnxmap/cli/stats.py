@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
@@ -47,7 +47,7 @@ _SORT_KEYS: dict[str, Callable[[Row], Any]] = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap stats`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
     text = "read only these: a name, or a glob like '*.bias'"
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", choices=_SORT_KEYS, help=text)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: Namespace) -> None:
     """Run `onnxmap stats`."""
     with open_model(arguments.file, arguments) as model, progress_bar("reading") as bar:
         found = model.stats(chosen_tensors(model, arguments.names), progress=bar)

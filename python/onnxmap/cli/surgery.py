@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import onnxmap
@@ -12,17 +12,16 @@ from onnxmap.cli.diff import print_diff
 from onnxmap.cli.saving import print_report, save_to
 from onnxmap.cli.table import Column, Name, Number, Text, print_table
 
+Verbs = list[dict[str, Any]]
 
-def add_dry_run(parser: argparse.ArgumentParser) -> None:
+
+def add_dry_run(parser: ArgumentParser) -> None:
     """Declare `--dry-run`."""
     flag(parser, "--dry-run", "write nothing, and print what would be different")
 
 
 def save_or_show(
-    before: onnxmap.Model,
-    model: onnxmap.Model,
-    arguments: argparse.Namespace,
-    verbs: list[dict[str, Any]],
+    before: onnxmap.Model, model: onnxmap.Model, arguments: Namespace, verbs: Verbs
 ) -> None:
     """Save a model, or print with `--dry-run` how it differs from the one before.
 
@@ -40,11 +39,10 @@ def save_or_show(
             for part, names in each.items()
             if part != "verb" and names
         )
-        print_table([Name(), Column(), Number(), Text()], list(parts), headed=False)
-    said = {"verbs": verbs}
+        print_table([Name(), Column(), Number(), Text()], list(parts))
     if report is not None:
-        print_report(report, arguments, said)
+        print_report(report, arguments, verbs=verbs)
     else:
         with progress_bar("comparing") as bar:
             found = onnxmap.diff(before, model, progress=bar)
-        print_diff(found, arguments, said)
+        print_diff(found, arguments, verbs=verbs)

@@ -17,6 +17,7 @@ from onnxmap.cli.text import cut, escape
 _MOST_ROWS = 500
 # No real name is longer. The text of a cell may be as long as the file.
 _MOST_CHARACTERS = 1000
+Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -44,31 +45,28 @@ Text = partial(Column, least=12)
 Number = partial(Column, right=True)
 
 
-def print_table(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    *,
-    headed: bool = True,
-    footer: str = "",
-) -> None:
+def print_table(columns: Sequence[Column], rows: Rows, footer: str = "") -> None:
     """Print rows of texts. Characters that could control a terminal are escaped.
 
     Args:
-        columns: the headings and styles.
+        columns: the headings and styles. Without any heading, the rows begin in the first line.
         rows: the texts.
-        headed: whether the first line has the headings.
         footer: a last line, which only a terminal gets.
     """
     is_terminal = sys.stdout.isatty()
     shown = ([cut(escape(cell), _MOST_CHARACTERS) for cell in row] for row in rows)
     if is_terminal and len(rows) <= _MOST_ROWS and find_spec("rich") is not None:
-        _draw(columns, list(shown), headed, footer)
+        _draw(columns, list(shown), footer)
         return
-    if headed:
+    if _are_headed(columns):
         sys.stdout.write("\t".join(column.heading for column in columns) + "\n")
     sys.stdout.writelines("\t".join(cells) + "\n" for cells in shown)
     if footer and is_terminal:
         sys.stdout.write(footer + "\n")
+
+
+def _are_headed(columns: Iterable[Column]) -> bool:
+    return any(column.heading for column in columns)
 
 
 def print_results(
@@ -82,16 +80,14 @@ def print_results(
             print(escape(f"{name}: {error}"))
 
 
-def _draw(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], headed: bool, footer: str
-) -> None:
+def _draw(columns: Sequence[Column], rows: Rows, footer: str) -> None:
     from rich import console, table, text
 
     # For rich, NO_COLOR still allows bold text. Source of the variable: no-color.org.
     system: Any = None if os.environ.get("NO_COLOR") else "auto"
     kept, width = _kept(columns, rows, shutil.get_terminal_size().columns)
     screen = console.Console(color_system=system, force_terminal=True, width=width)
-    drawn = table.Table(box=None, pad_edge=False, show_header=headed)
+    drawn = table.Table(box=None, pad_edge=False, show_header=_are_headed(columns))
     for column in (columns[i] for i in kept):
         drawn.add_column(
             column.heading, style=column.style, justify="right" if column.right else "left",
@@ -104,9 +100,7 @@ def _draw(
         screen.print(text.Text(footer, style="dim"))
 
 
-def _kept(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
-) -> tuple[list[int], int]:
+def _kept(columns: Sequence[Column], rows: Rows, width: int) -> tuple[list[int], int]:
     """The columns that a terminal has room for, and the width of the table at most.
 
     The last spare columns are left out first. If that is not enough, the terminal wraps the lines.

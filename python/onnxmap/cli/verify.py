@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -32,12 +32,12 @@ class Row(NamedTuple):
     message: str | None = None  # what is wrong
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap verify`."""
     parser.add_argument("names", nargs="+", metavar="FILE", help="a model; - is standard input")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Run `onnxmap verify`."""
     models = opened(open_model, arguments)
     rows = _rows(models)
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         columns = table.Column(), table.Name(), table.Text()
         paths = (row.model if row.file is None else short_path(row.file) for row in rows)
         shown = [(row.status, path, _details(row)) for row, path in zip(rows, paths, strict=True)]
-        table.print_table(columns, shown, headed=False)
+        table.print_table(columns, shown)
     if len(models) < len(set(arguments.names)):
         return BAD_INPUT
     return DONE if all(row.status in _GOOD for row in rows) else FINDINGS

@@ -52,7 +52,7 @@ class TestPlainLines:
     def test_a_pipe_gets_tabs_and_no_footer(self, capsys: pytest.CaptureFixture[str]) -> None:
         table.print_table(COLUMNS, ROWS, footer="2 tensors")
         assert capsys.readouterr().out.splitlines() == TABBED
-        table.print_table(COLUMNS, ROWS, headed=False)
+        table.print_table([table.Name(), table.Column(), table.Number()], ROWS)
         assert capsys.readouterr().out.splitlines() == TABBED[1:]
 
     def test_a_terminal_without_rich_gets_tabs(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +64,7 @@ class TestPlainLines:
         assert on_terminal(ROWS, footer="2 tensors").splitlines() == [*TABBED, "2 tensors"]
 
     def test_the_middle_of_enormous_cells_is_cut(self, capsys: pytest.CaptureFixture[str]) -> None:
-        table.print_table(
-            [table.Name()], [("l" * 1000,), ("f" + "n" * 5_000_000 + "l",)], headed=False
-        )
+        table.print_table([table.Name()], [("l" * 1000,), ("f" + "n" * 5_000_000 + "l",)])
         longest, cut = capsys.readouterr().out.splitlines()
         assert longest == "l" * 1000
         assert cut == f"f{'n' * 499}\N{HORIZONTAL ELLIPSIS}{'n' * 498}l"

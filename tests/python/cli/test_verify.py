@@ -21,8 +21,7 @@ from support.processes.command_line import Ran, Run, on_terminal, piped, started
 
 import onnxmap
 from onnxmap._read import checksums
-from onnxmap.cli import bar, verify
-from onnxmap.cli.model_file import add_opening_options
+from onnxmap.cli import bar
 
 
 @pytest.fixture
@@ -314,21 +313,12 @@ class TestBar:
         screen = on_terminal(80, "verify", path)
         assert (screen.status, screen.text.split()) == (0, ["ok", "good.bin", digest])
 
-    def test_never_in_a_pipe(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_never_in_a_pipe(self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bar, "SECONDS_BEFORE_A_BAR", 0.0)
         path, digest = good_model(folder)
         pipe = io.StringIO()
         with redirect_stderr(pipe):
-            assert verify.run(verify_arguments(path)) == 0
+            assert run("verify", path).status == 0
         assert pipe.getvalue() == ""
         ran = piped("verify", path)
         assert (ran.stdout, ran.stderr) == (f"ok\tgood.bin\t{digest}\n", "")
-
-
-def verify_arguments(path: Path) -> Any:
-    import argparse
-
-    parser = argparse.ArgumentParser()
-    verify.add_arguments(parser)
-    add_opening_options(parser)
-    return parser.parse_args([str(path)])
