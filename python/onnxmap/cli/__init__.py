@@ -76,9 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--version", action=_ShowVersion, nargs=0, help="print the version and stop"
-    )
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
         module = importlib.import_module(f"onnxmap.cli.{name.replace('-', '_')}")

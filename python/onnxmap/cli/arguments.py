@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from argparse import Namespace
-from collections.abc import Callable, Iterable, Sequence
+from argparse import ArgumentError, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
-
-from onnxmap.cli.exit_status import UsageError
 
 Parser = argparse._ActionsContainer  # or a group of its options
 Completer = Callable[..., Iterable[str]]
@@ -29,11 +27,14 @@ def folders(prefix: str, **_: object) -> Iterable[str]:
 
 
 class InDict(argparse.Action):
-    """Collects the pairs that `type` returns in a dict, for an option that may be repeated."""
+    """Collects the pairs that `type` returns in a dict, for an option with several names."""
 
     def __call__(self, _parser: object, namespace: object, pair: Any, *_: object) -> None:
         """Add a pair."""
-        setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), pair[0]: pair[1]})
+        found = getattr(namespace, self.dest) or {}
+        if pair[0] in found:
+            raise ArgumentError(self, f"{pair[0]} is given twice")
+        setattr(namespace, self.dest, {**found, pair[0]: pair[1]})
 
 
 def flag(parser: Parser, name: str, text: str, **others: Any) -> None:
@@ -67,8 +68,7 @@ def size(text: str) -> int:
     form = r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?)b|b)?"
     found = re.fullmatch(form, text.strip(), re.IGNORECASE)
     if found is None:
-        said = f'a size is written like "256MiB" or "1.5 GB", not {text!r}'
-        raise argparse.ArgumentTypeError(said)
+        raise ArgumentTypeError(f'a size is written like "256MiB" or "1.5 GB", not {text!r}')
     number, letter, is_binary = found.groups()
     unit = (1024 if is_binary else 1000) ** " kmgt".index((letter or " ").lower())
     return int(Fraction(number) * unit)
@@ -82,20 +82,8 @@ def pair(text: str) -> tuple[str, str]:
     """
     name, _, value = text.partition("=")
     if not name or not value:
-        raise argparse.ArgumentTypeError(f"must be of the form NAME=VALUE, not {text!r}")
+        raise ArgumentTypeError(f"must be of the form NAME=VALUE, not {text!r}")
     return name, value
-
-
-def each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return values by name.
-
-    Raises:
-        UsageError: a name is given twice.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise UsageError(f"a name is given twice: {', '.join(name for name, _ in pairs)}")
-    return found
 
 
 def at_least_one(text: str) -> int:
@@ -105,5 +93,5 @@ def at_least_one(text: str) -> int:
         argparse.ArgumentTypeError: the text is none.
     """
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+        raise ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return int(text)

@@ -68,13 +68,12 @@ def _onnx_ir_arrays(model: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 OURS = "onnxmap"
+CPU = ["CPUExecutionProvider"]
 PEERS = {
     OURS: Peer("onnxmap", onnxmap.Model.views),
     "onnx": Peer("onnx", _onnx_arrays),
     "onnx-ir": Peer("onnx_ir", _onnx_ir_arrays),
-    "onnxruntime": Peer(
-        "onnxruntime", None, "InferenceSession", {"providers": ["CPUExecutionProvider"]}
-    ),
+    "onnxruntime": Peer("onnxruntime", None, "InferenceSession", {"providers": CPU}),
     "onnx2": Peer("onnx_extended.onnx2", options={"skip_raw_data": True}),
 }
 
@@ -132,13 +131,11 @@ def _results(paths: Iterable[str], options: Any, arguments: Namespace) -> list[A
     Raises:
         UsageError: onnxmap itself cannot read the files.
     """
-    results: dict[str, dict[str, Any]] = {
-        name: {"contender": name, "version": None, "error": None, "samples": []}
-        for name, peer in PEERS.items()
-        if find_spec(peer.module.split(".")[0])
-    }
+    installed = [name for name, peer in PEERS.items() if find_spec(peer.module.split(".")[0])]
+    nothing: dict[str, Any] = {"version": None, "error": None}
+    results = [{"contender": name, **nothing, "samples": list[Any]()} for name in installed]
     expected = None
-    for name, result in [*results.items()] * arguments.rounds:
+    for name, result in [*zip(installed, results, strict=True)] * arguments.rounds:
         if result["error"] is not None or _is_slow(result["samples"]):
             continue
         if sys.stderr.isatty():
@@ -155,8 +152,8 @@ def _results(paths: Iterable[str], options: Any, arguments: Namespace) -> list[A
         elif name == OURS:
             raise UsageError(report["error"])
         else:
-            result |= {"version": None, "error": report["error"], "samples": []}
-    return list(results.values())
+            result |= {**nothing, **report, "samples": []}
+    return results
 
 
 def _is_slow(samples: Iterable[dict[str, float]]) -> bool:

@@ -5,7 +5,6 @@ Exit status: 0 no errors, 1 errors, 2 a file cannot be read. Warnings and hints 
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 import onnxmap
@@ -36,7 +35,8 @@ def run(arguments: Namespace) -> int:
         print_json_list({"model": name, **report.to_dict()} for name, report in reports.items())
     else:
         for name, report in reports.items():
-            _write_lines(name, report)
+            head = f"{escape(short_path(name))}: {report.summary()}"
+            print(head, *report.lines(), sep="\n  ")
     if len(reports) < len(set(arguments.names)):
         return BAD_INPUT
     return DONE if all(report.ok for report in reports.values()) else FINDINGS
@@ -54,9 +54,3 @@ def _report(name: str, arguments: Namespace) -> onnxmap.CheckReport:
 
 def _rules(text: str) -> list[str]:
     return [each.strip() for each in text.split(",")]
-
-
-def _write_lines(name: str, report: onnxmap.CheckReport) -> None:
-    sys.stdout.write(f"{escape(short_path(name))}: {report.summary()}\n")
-    for line in report.lines():
-        sys.stdout.write(f"  {line}\n")

@@ -9,7 +9,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any
 
 import onnxmap
 from onnxmap.cli import table
@@ -18,15 +18,7 @@ from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
 
-Result = TypeVar("Result")
-
-
-class Step(NamedTuple):
-    """A line of Python, how long it takes, and what comes of it."""
-
-    code: str
-    seconds: float
-    result: str
+Step = dict[str, Any]  # a line of Python, how many seconds it takes, and what comes of it
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,7 +40,7 @@ def run(arguments: Namespace) -> None:
         sizes = {str(path): path.stat().st_size for path in paths}
         steps = list(_steps(paths[0], Path(copies, MODEL)))
     if arguments.json:
-        print_json({"files": sizes, "steps": [step._asdict() for step in steps]})
+        print_json({"files": sizes, "steps": steps})
     else:
         _print(sizes, steps, kept=arguments.keep is not None)
 
@@ -56,24 +48,24 @@ def run(arguments: Namespace) -> None:
 def _steps(path: Path, copy: Path) -> Iterator[Step]:
     model, seconds = _timed(lambda: onnxmap.load(path))
     found = f"{len(model.graph.nodes)} nodes, {len(model.initializers)} initializers"
-    yield Step(f'model = onnxmap.load("{MODEL}")', seconds, found)
+    yield {"code": f'model = onnxmap.load("{MODEL}")', "seconds": seconds, "result": found}
 
     views, seconds = _timed(model.views)
     types = len({view.dtype for view in views.values()})
     copied = sum(tensor.nbytes for tensor in model.initializers.values() if not tensor.is_view)
     found = f"{len(views)} arrays of {types} types, {bytes_in_words(copied)} copied"
-    yield Step("views = model.views()", seconds, found)
+    yield {"code": "views = model.views()", "seconds": seconds, "result": found}
 
     total, seconds = _timed(lambda: sum(array.nbytes for _, array in model.stream(window="8MiB")))
     found = f"{bytes_in_words(total)}, 8 MiB of them at a time"
-    yield Step('model.stream(window="8MiB")', seconds, found)
+    yield {"code": 'model.stream(window="8MiB")', "seconds": seconds, "result": found}
 
     report, seconds = _timed(lambda: model.save(copy))
     found = f"{bytes_in_words(report.bytes_copied)} from file to file"
-    yield Step(f'model.save("copy/{MODEL}")', seconds, found)
+    yield {"code": f'model.save("copy/{MODEL}")', "seconds": seconds, "result": found}
 
 
-def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
     return work(), time.perf_counter() - start
 
@@ -82,10 +74,9 @@ def _print(sizes: Mapping[str, int], steps: Sequence[Step], *, kept: bool) -> No
     gone = "" if kept else ", gone after this"
     size = bytes_in_words(sum(sizes.values()))
     print(f"A small language model with random weights{gone}  {size}\n")
-    table.print_table(
-        [table.Name(), table.Number(style="green"), table.Text()],
-        [(step.code, seconds_in_words(step.seconds), step.result) for step in steps],
-    )
+    columns = table.Name(), table.Number(style="green"), table.Text()
+    rows = [(each["code"], seconds_in_words(each["seconds"]), each["result"]) for each in steps]
+    table.print_table(columns, rows)
     print("\nnext")
     if not kept:
         print("  onnxmap demo --keep .   # leave the model here")

@@ -23,6 +23,7 @@ LARGEST_INLINE = 10_000_000
 # The first versions with FLOAT8E8M0, the newest type that the model uses.
 IR_VERSION, OPSET_VERSION = 12, 24
 OWN_DOMAIN = "onnxmap.demo"
+WITHOUT_WIDTH = (DataType.UNDEFINED, DataType.STRING)
 
 
 def write_demo_model(folder: Path) -> None:
@@ -41,7 +42,9 @@ def write_demo_model(folder: Path) -> None:
         ]
     # Every type holds small positive integers almost exactly, even FLOAT8E8M0 (powers of two).
     values = random.integers(1, 9, SAMPLE_SHAPE)
-    initializers += [_tensor(f"sample.{kind.name.lower()}", kind, values) for kind in _types()]
+    for kind in DataType:
+        if kind not in WITHOUT_WIDTH and kind.bits % 8 == 0:
+            initializers.append(_tensor(f"sample.{kind.name.lower()}", kind, values))
     initializers.append(_tensor("gate.open", DataType.BOOL, np.array(True)))
     graph = onnxmap.make_graph(
         _nodes(_weight(random, "gate.bias", DataType.FLOAT, HIDDEN)),
@@ -64,12 +67,6 @@ def write_demo_model(folder: Path) -> None:
     onnxmap.save(model, folder / MODEL, WEIGHTS, size_threshold_bytes=LARGEST_INLINE, sync=False)
 
 
-def _types() -> list[DataType]:
-    """Every element type of whole bytes, in the order of onnx.proto."""
-    without_width = (DataType.UNDEFINED, DataType.STRING)
-    return [kind for kind in DataType if kind not in without_width and kind.bits % 8 == 0]
-
-
 def _tensor(name: str, kind: DataType, values: np.ndarray[Any, Any]) -> ProtoView:
     stored = values.astype(kind.numpy())
     return onnxmap.make_tensor(name, kind, stored.shape, stored, raw=True)
@@ -87,15 +84,14 @@ def _floats(name: str, size: int) -> ProtoView:
 
 def _nodes(bias: ProtoView) -> list[ProtoView]:
     nodes = [_node("Gather", "embedding.weight tokens", "hidden.0")]
-    as_float = int(DataType.FLOAT)
     for layer in range(LAYERS):
         own, hidden = f"layers.{layer}", f"hidden.{layer}"
         nodes += [
             _node("RMSNormalization", f"{hidden} {own}.norm.weight", f"{own}.normed"),
-            _node("Cast", f"{own}.up.weight", f"{own}.up.float", to=as_float),
+            _node("Cast", f"{own}.up.weight", f"{own}.up.float", to=int(DataType.FLOAT)),
             _node("MatMul", f"{own}.normed {own}.up.float", f"{own}.inner"),
             _node("Swish", f"{own}.inner", f"{own}.active", domain=OWN_DOMAIN),
-            _node("Cast", f"{own}.down.weight", f"{own}.down.float", to=as_float),
+            _node("Cast", f"{own}.down.weight", f"{own}.down.float", to=int(DataType.FLOAT)),
             _node("MatMul", f"{own}.active {own}.down.float", f"{own}.out"),
             _node("Add", f"{hidden} {own}.out", f"hidden.{layer + 1}"),
         ]

@@ -7,7 +7,6 @@ are stored is no difference. Exit status: 0 the same, 1 different.
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -36,12 +35,8 @@ def run(arguments: Namespace) -> int:
     if arguments.a == arguments.b == STANDARD_INPUT:
         raise UsageError("standard input can be only one of the models")
     how = chosen(arguments, ("atol", "rtol", "ignore", "cast"))
-    with (
-        open_model(arguments.a, arguments) as a,
-        open_model(arguments.b, arguments) as b,
-        progress_bar("comparing") as bar,
-        wrong_values(),
-    ):
+    a, b = (open_model(each, arguments) for each in (arguments.a, arguments.b))
+    with a, b, progress_bar("comparing") as bar, wrong_values():
         found = onnxmap.diff(a, b, progress=bar, **how)
     print_diff(found, arguments)
     return DONE if found.same else FINDINGS
@@ -50,7 +45,6 @@ def run(arguments: Namespace) -> int:
 def print_diff(found: onnxmap.ModelDiff, arguments: Namespace, **said: Any) -> None:
     """Print differences; with `json` an object, which begins with what was `said`."""
     if arguments.json:
-        json.dump({**said, **found.to_dict()}, sys.stdout)
-        sys.stdout.write("\n")
+        print(json.dumps({**said, **found.to_dict()}))
     else:
         print(found)

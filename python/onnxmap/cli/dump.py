@@ -62,18 +62,17 @@ def _write_json(found: Found, longest: int) -> None:
 def _write_text(found: Found, longest: int, *, limited: bool) -> None:
     """Write a message in text format, or the values of any other field, one a line."""
     values = found.value if found.is_list else (found.value,)
-    if found.field is None or found.field.type == "message":
-        for number, message in enumerate(values):
+    for number, value in enumerate(values):
+        if found.field is None or found.field.type == "message":
             if found.is_list:
                 sys.stdout.write(f"# [{number}]\n")
             # Written in parts: text may be hundreds of times as large as the message.
-            message.write_text(_write_escaped, longest, limited)
-        return
-    for number, value in enumerate(values):
-        if number == longest:
+            value.write_text(_write_escaped, longest, limited)
+        elif number == longest:
             sys.stdout.write(f"# {len(values)} values, {longest} shown\n")
             break
-        sys.stdout.write(_plain(found.field, value, longest) + "\n")
+        else:
+            sys.stdout.write(_plain(found.field, value, longest) + "\n")
 
 
 def _write_escaped(text: str) -> None:

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import each_once, pair, size, valued
+from onnxmap.cli.arguments import pair, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, open_model
-from onnxmap.cli.save import add_saving_options, check_saving_options
-from onnxmap.cli.saving import check_text
-from onnxmap.cli.surgery import add_dry_run, save_or_show
+from onnxmap.cli.save import check_saving_options
+from onnxmap.cli.saving import checked_text
+from onnxmap.cli.surgery import add_ending_options, save_or_show
 from onnxmap.errors import OnnxMapError
 
 _MOST_BYTES = 2**63 - 1  # of a tensor
@@ -42,8 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     def verb(name: str, form: str, text: str, read: Callable[[str], Any], **others: Any) -> None:
         def value(word: str) -> tuple[str, Any]:
-            check_text(word)
-            return name, read(word)
+            return name, read(checked_text(word))
 
         others |= {"dest": "verbs", "action": "append", "type": value}
         valued(group, name, form, text, **others)
@@ -60,8 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         group.add_argument(name, dest="verbs", action="append_const", const=(name, None), help=text)
     text = "let tensors of Constant nodes be initializers, if they have at least SIZE bytes"
     verb("--lift-constants", "SIZE", text, size, nargs="?", const=("--lift-constants", 0))
-    add_dry_run(parser)
-    add_saving_options(parser)
+    add_ending_options(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -82,9 +80,7 @@ def run(arguments: Namespace) -> None:
         save_or_show(before, model, arguments, said)
 
 
-def _carried_out(
-    model: onnxmap.Model, name: str, value: Any
-) -> tuple[onnxmap.Model, dict[str, Any]]:
+def _carried_out(model: onnxmap.Model, name: str, value: Any) -> tuple[onnxmap.Model, Any]:
     """Carry a verb out; return the model to go on with, and the report by its parts."""
     graph, method, found = model.graph, name[2:].replace("-", "_"), None
     match name:
@@ -134,7 +130,11 @@ def _infer_shapes(model: onnxmap.Model) -> None:
 
 
 def _dims(text: str) -> tuple[dict[str, Any]]:
-    return (each_once([(name, _dim(value)) for name, value in map(pair, text.split(","))]),)
+    pairs = [pair(each) for each in text.split(",")]
+    dims = {name: _dim(value) for name, value in pairs}
+    if len(dims) < len(pairs):
+        raise UsageError(f"a name is given twice: {text}")
+    return (dims,)
 
 
 def _shape(text: str) -> tuple[None, dict[str, Any]]:

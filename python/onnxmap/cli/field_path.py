@@ -49,8 +49,7 @@ def follow(message: ProtoView, path: str) -> Found:
     Raises:
         UsageError: the path is malformed, or names something that does not exist.
     """
-    found = Found(message)
-    walked = ""
+    found, walked = Found(message), ""
     for step, name, index in _steps(path):
         found = _field(found, name, walked or message.message_type)
         if index is not None:
@@ -85,9 +84,8 @@ def _field(found: Found, name: str, here: str) -> Found:
     fields = message.fields_by_name
     if name not in fields:
         near = suggestion(nearest(name, fields)) or "."
-        raise UsageError(
-            f"{message.name} has no field '{name}'{near} Its fields are {', '.join(fields)}"
-        )
+        known = ", ".join(fields)
+        raise UsageError(f"{message.name} has no field '{name}'{near} Its fields are {known}")
     field = fields[name]
     if not field.is_repeated and not found.value.HasField(name):
         raise UsageError(f"{here} has no {name}: the field is not set")

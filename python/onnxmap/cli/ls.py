@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import onnxmap
@@ -21,7 +22,7 @@ from onnxmap.errors import OnnxMapError
 
 Facts = dict[str, Any]  # of one tensor, node or value: what --json prints
 
-_REQUIRED, _OVERRIDABLE, _OUTPUT = "input", "input with default", "output"
+_INPUTS, _OUTPUT = ("input", "input with default"), "output"
 _ALIGNED = {True: "yes", False: "no", None: "-"}
 
 
@@ -111,24 +112,25 @@ def _positions(rows: Iterable[Row]) -> dict[str, list[int]]:
 
 
 def _initializers(model: onnxmap.Model) -> Iterable[Row]:
-    for tensor in model.initializers.all():
-        yield _tensor(tensor, tensor.name)
+    dense = model.initializers
+    columns = dense.all(), dense.dtypes(), dense.shapes(), dense.names()
+    yield from starmap(_tensor, zip(*columns, strict=True))
     for sparse in model.graph.sparse_initializers.all():
-        facts, names = _tensor(sparse.values, sparse.name)
-        facts |= {"shape": tuple(sparse.proto.dims), "sparse": True}
+        values, shape = sparse.values, sparse.proto.dims
+        facts, names = _tensor(values, values.proto.data_type, shape, sparse.name)
         facts["nbytes"] += sparse.indices.nbytes
-        yield Row(facts | {"offset": None, "aligned": None}, names)  # it has two tensors
+        yield Row({**facts, "offset": None, "aligned": None, "sparse": True}, names)  # it has two
 
 
 def _all_tensors(model: onnxmap.Model) -> Iterable[Row]:
     for path, tensor in model.tensors():
-        yield _tensor(tensor, path, *filter(None, [tensor.name]))
+        dtype, shape = tensor.proto.data_type, tensor.proto.dims
+        yield _tensor(tensor, dtype, shape, path, *filter(None, [tensor.name]))
 
 
-def _tensor(tensor: onnxmap.Tensor, *names: str) -> Row:
-    shape, nbytes = tuple(tensor.proto.dims), tensor.nbytes
-    facts = {"name": names[0], "dtype": type_name(tensor.proto.data_type), "shape": shape}
-    return Row({**facts, "nbytes": nbytes, **_place(tensor), "sparse": False}, names)
+def _tensor(tensor: onnxmap.Tensor, dtype: int, shape: Iterable[int], *names: str) -> Row:
+    facts = {"name": names[0], "dtype": type_name(dtype), "shape": tuple(shape)}
+    return Row({**facts, "nbytes": tensor.nbytes, **_place(tensor), "sparse": False}, names)
 
 
 def _place(tensor: onnxmap.Tensor) -> Facts:
@@ -156,22 +158,18 @@ def _nodes(model: onnxmap.Model) -> Iterable[Row]:
 
 def _values(model: onnxmap.Model) -> Iterable[Row]:
     with_default = {value.name for value in model.graph.overridable_inputs}
-    for value in model.graph.inputs:
-        yield _value(value, _OVERRIDABLE if value.name in with_default else _REQUIRED)
-    for value in model.graph.outputs:
-        yield _value(value, _OUTPUT)
-
-
-def _value(value: onnxmap.ValueInfo, kind: str) -> Row:
-    facts = {"name": value.name, "kind": kind, "type": type_in_words(value.type)}
-    return Row(facts, (value.name,))
+    found = [(each, _INPUTS[each.name in with_default]) for each in model.graph.inputs]
+    found += [(each, _OUTPUT) for each in model.graph.outputs]
+    for value, kind in found:
+        facts = {"name": value.name, "kind": kind, "type": type_in_words(value.type)}
+        yield Row(facts, (value.name,))
 
 
 def _or_dash(value: str | int | None) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def _list(names: Sequence[str]) -> str:
+def _joined(names: Sequence[str]) -> str:
     return ", ".join(map(_or_dash, names))
 
 
@@ -230,8 +228,8 @@ _NODES = Kind(
     {
         table.Name("name"): _fact("name"), table.Text("op"): _fact("op"),
         table.Text("where", style="dim"): _fact("where"),
-        table.Text("inputs"): lambda row: _list(row.facts["inputs"]),
-        table.Text("outputs"): lambda row: _list(row.facts["outputs"]),
+        table.Text("inputs"): lambda row: _joined(row.facts["inputs"]),
+        table.Text("outputs"): lambda row: _joined(row.facts["outputs"]),
     },
     _node_totals, ("name", "op"),
 )  # fmt: skip

@@ -7,15 +7,14 @@ without the connected ones.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import each_once, pair, valued
+from onnxmap.cli.arguments import InDict, pair, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, open_model
-from onnxmap.cli.save import add_saving_options, check_saving_options
-from onnxmap.cli.saving import check_text
-from onnxmap.cli.surgery import add_dry_run, save_or_show
+from onnxmap.cli.save import check_saving_options
+from onnxmap.cli.saving import checked_text
+from onnxmap.cli.surgery import add_ending_options, save_or_show
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,12 +23,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("other", metavar="B", help="the model that runs then")
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     text = "let an output of A be an input of B; may be given several times"
-    many: Any = {"type": pair, "action": "append", "default": []}
-    valued(parser, "--connect", "OUTPUT=INPUT", text, **many)
+    valued(parser, "--connect", "OUTPUT=INPUT", text, type=_pair, action=InDict, default={})
     text = "put TEXT before the names of B's values and nodes"
-    valued(parser, "--prefix", "TEXT", text, default="")
-    add_dry_run(parser)
-    add_saving_options(parser)
+    valued(parser, "--prefix", "TEXT", text, type=checked_text, default="")
+    add_ending_options(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -37,13 +34,11 @@ def run(arguments: Namespace) -> None:
     check_saving_options(arguments)
     if arguments.other == STANDARD_INPUT:
         raise UsageError("only A can be standard input; write B to a file")
-    for word in (arguments.prefix, *(name for names in arguments.connect for name in names)):
-        check_text(word)
-    connect = each_once(arguments.connect)
-    with (
-        open_model(arguments.file, arguments) as model,
-        open_model(arguments.other, arguments) as other,
-    ):
+    with open_model(arguments.file, arguments) as a, open_model(arguments.other, arguments) as b:
         with wrong_values():
-            merged = onnxmap.merge(model, other, connect, arguments.prefix)
-        save_or_show(model, merged, arguments, [])
+            merged = onnxmap.merge(a, b, arguments.connect, arguments.prefix)
+        save_or_show(a, merged, arguments, [])
+
+
+def _pair(word: str) -> tuple[str, str]:
+    return pair(checked_text(word))

@@ -92,12 +92,10 @@ def _model_or(file: str, arguments: Namespace, *messages: str) -> onnxmap.Model 
         raise
 
 
-def _message(
-    file: str, data: bytes | None, arguments: Namespace, message: str
-) -> onnxmap.ProtoView:
+def _message(file: str, data: bytes | None, arguments: Namespace, name: str) -> onnxmap.ProtoView:
     if data is None:
-        return onnxmap.load_proto(file, message, **chosen(arguments, ("io", "storage_options")))
-    return onnxmap.loads_proto(data, message)
+        return onnxmap.load_proto(file, name, **chosen(arguments, ("io", "storage_options")))
+    return onnxmap.loads_proto(data, name)
 
 
 def _check_type(file: str, message: onnxmap.ProtoView) -> None:
@@ -184,9 +182,7 @@ def completer(read: Callable[[str, Namespace], Iterable[str]]) -> Completer:
     return complete
 
 
-def complete_names(
-    read: Callable[[onnxmap.Model, Namespace], Iterable[str]],
-) -> Completer:
+def complete_names(read: Callable[[onnxmap.Model, Namespace], Iterable[str]]) -> Completer:
     """Return a completer for what `read` finds in the model."""
 
     def names(_: str, arguments: Namespace) -> list[str]:

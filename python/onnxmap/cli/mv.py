@@ -11,7 +11,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 import onnxmap
-from onnxmap.cli.saving import add_copying_arguments, copied, print_rows, rows_left_over
+from onnxmap.cli.saving import add_copying_arguments, copied, print_rows
 from onnxmap.cli.text import print_json, short_path
 
 add_arguments = add_copying_arguments
@@ -29,4 +29,4 @@ def run(arguments: Namespace) -> None:
         return
     shown = [(word, old, f"to {short_path(new)}") for word, old, new in rows]
     shown += [("stays", old, f"because {why}") for old, why in report.stays.items() if why]
-    print_rows([*shown, *rows_left_over(report.left_over)])
+    print_rows(shown, report.left_over)

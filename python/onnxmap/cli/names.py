@@ -38,11 +38,9 @@ def chosen_tensors(model: onnxmap.Model, names: Iterable[str]) -> list[str] | No
     Raises:
         UsageError: a name means none.
     """
-    if not names:
-        return None
     present = dict.fromkeys(model.initializers)
     wanted = {meant for name in names for meant in names_meant("tensor", name, present)}
-    return [name for name in present if name in wanted]
+    return [name for name in present if name in wanted] if names else None
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
@@ -58,14 +56,10 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
 
 def unknown_name(what: str, name: str, near: Iterable[str]) -> UsageError:
     """Return the error for a name that nothing has, with the nearest ones that exist."""
-    return UsageError(f"no {what} is named {_shown(name)}{suggestion(near)}")
+    return UsageError(f"no {what} is named {name[:_LONGEST]!r}{suggestion(near)}")
 
 
 def suggestion(near: Iterable[str]) -> str:
     """Return what an error adds to suggest these names; nothing for no names."""
-    shown = " or ".join(map(_shown, near))
+    shown = " or ".join(repr(each[:_LONGEST]) for each in near)
     return f"; did you mean {shown}?" if shown else ""
-
-
-def _shown(name: str) -> str:
-    return repr(name[:_LONGEST])

@@ -11,7 +11,7 @@ from onnxmap.cli.model_file import complete_initializers, open_model
 from onnxmap.cli.names import unknown_name
 from onnxmap.cli.saving import (
     add_place_options,
-    check_text,
+    checked_text,
     print_report,
     save_edited,
     settle_place,
@@ -24,13 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap rename-tensor`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
     valued(parser, "old", "OLD", "the name of an initializer", complete_initializers)
-    valued(parser, "new", "NEW", "its new name")
+    valued(parser, "new", "NEW", "its new name", type=checked_text)
     add_place_options(parser)
 
 
 def run(arguments: Namespace) -> None:
     """Run `onnxmap rename-tensor`."""
-    check_text(arguments.new)
     settle_place(arguments)
     with open_model(arguments.file, arguments) as model:
         try:

@@ -50,9 +50,8 @@ def run(arguments: Namespace) -> int:
 
     ort.warm_up()  # no time contains what onnxruntime does for the first session of a process
     model, file, repeat = open_model(arguments.file, arguments), arguments.file, arguments.repeat
-    expected: Sequence[Any] = ()
     if arguments.test_data is None:
-        feeds = feeds_of(model, arguments.input, arguments.size)
+        feeds, expected = feeds_of(model, arguments.input, arguments.size), list[Any]()
     else:
         feeds, expected = _test_data(model, arguments.test_data)
     options = ort.quiet_options(not arguments.no_prepack)
@@ -69,9 +68,8 @@ def run(arguments: Namespace) -> int:
         print_json({"times": rows, "comparisons": found.to_dict()["tensors"]})
     else:
         print(*([found] if expected else _outputs(outputs)), "", sep="\n")
-        table.print_results(
-            _FIGURES, [(row["contender"], _times(row), row["error"]) for row in rows]
-        )
+        results = [(row["contender"], _times(row), row["error"]) for row in rows]
+        table.print_results(_FIGURES, results)
     return DONE if found.same else FINDINGS
 
 

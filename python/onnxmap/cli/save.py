@@ -40,7 +40,7 @@ def add_saving_options(parser: ArgumentParser) -> argparse._ActionsContainer:
     text = "nowhere: OUT refers to IN, which must not change"
     flag(kinds, "--view", text, action="store_const", const="view", **here)
     text = "let values start at multiples of N bytes (default: 4096 in data files)"
-    valued(group, "--align", "N", text, type=_power_of_two, dest="alignment")
+    valued(group, "--align", "N", text, type=size, dest="alignment")
     text = "smaller tensors stay in the model (default: 1024)"
     valued(group, "--threshold", "SIZE", text, type=size, default=1024, dest="size_threshold_bytes")
     text = "split a larger data file; a size is written like 512, 64KiB or 2GB"
@@ -91,10 +91,3 @@ def check_saving_options(arguments: Namespace) -> None:
     ):
         if is_wrong:
             raise UsageError(said)
-
-
-def _power_of_two(text: str) -> int:
-    number = size(text)
-    if number < 1 or number & (number - 1):
-        raise argparse.ArgumentTypeError(f"must be a power of two, not {text!r}")
-    return number

@@ -90,14 +90,15 @@ def copied(call: Callable[..., Report], arguments: Namespace) -> Report:
         raise UsageError(f"{taken} exists; --overwrite replaces it") from None
 
 
-def check_text(word: str) -> None:
-    """Refuse a word of the command line that is not UTF-8: no text in a model may be so.
+def checked_text(word: str) -> str:
+    """Return a word of the command line that goes into a model.
 
     Raises:
-        UsageError: it is not.
+        UsageError: it is not UTF-8, which texts in a model are.
     """
     if any("\udc80" <= character <= "\udcff" for character in word):
         raise UsageError(f"{word!r} is not UTF-8, which texts in a model are")
+    return word
 
 
 def output_of(out: str) -> str:
@@ -124,7 +125,7 @@ def settle_place(arguments: Namespace) -> None:
     else:
         advice = "--follow-symlinks edits the file that it leads to"
         raise UsageError(f"{arguments.file} is a symbolic link; {advice}")
-    if arguments.file == arguments.out:
+    if arguments.file == arguments.out != STANDARD_OUTPUT:
         arguments.external_root = None
 
 
@@ -193,18 +194,13 @@ def print_report(
         rows = [(done, path, bytes_in_words(os.stat(path).st_size)) for path in report.files]
         unused = ((path, bytes_in_words(size)) for path, size in report.unused.items() if size)
         rows += [("unused", path, f"{size} that the model does not use") for path, size in unused]
-        print_rows([*rows, *rows_left_over(report.left_over)])
+        print_rows(rows, report.left_over)
         sizes = report.bytes_written, report.bytes_copied, report.bytes_referenced
-        words = map(bytes_in_words, sizes)
-        sys.stdout.write("{} written, {} copied, {} referenced\n".format(*words))
+        print("{} written, {} copied, {} referenced".format(*map(bytes_in_words, sizes)))
 
 
-def rows_left_over(paths: Iterable[str]) -> list[tuple[str, str, str]]:
-    """Return the rows for old files that are still there."""
-    return [("left", path, "an old file that cannot be removed") for path in paths]
-
-
-def print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
-    """Print rows of a word, a path and a note in columns."""
-    shown = [(word, short_path(path), note) for word, path, note in rows]
+def print_rows(rows: Iterable[tuple[str, str, str]], left_over: Iterable[str]) -> None:
+    """Print rows of a word, a path and a note in columns, and the old files that are left over."""
+    left = (("left", path, "an old file that cannot be removed") for path in left_over)
+    shown = [(word, short_path(path), note) for word, path, note in (*rows, *left)]
     table.print_table([table.Column(), table.Name(), table.Text()], shown)

@@ -18,7 +18,7 @@ from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.saving import (
     add_place_options,
-    check_text,
+    checked_text,
     print_report,
     save_edited,
     settle_place,
@@ -27,9 +27,8 @@ from onnxmap.errors import SaveError
 from onnxmap.types import message_type
 
 _METADATA = "metadata_props."
-_TEXTS = ("doc_string", "producer_name", "producer_version", "domain")
 _NUMBERS = ("model_version", "ir_version")
-_FIELDS = (*_TEXTS, *_NUMBERS)
+_FIELDS = ("doc_string", "producer_name", "producer_version", "domain", *_NUMBERS)
 # A model without this one is none.
 _NEEDED = "ir_version"
 # With these errors a file cannot be appended to, and can be saved.
@@ -83,8 +82,7 @@ def _changes(words: list[str], deleted: list[str]) -> Changes:
     """
     changes = Changes({}, {})
     for word in words:
-        check_text(word)
-        key, equals, value = word.partition("=")
+        key, equals, value = checked_text(word).partition("=")
         if not equals:
             raise UsageError(f"{word!r} has no value; write {key}=VALUE, or --delete {key}")
         _add(changes, key, value)

@@ -49,37 +49,43 @@ def run(arguments: Namespace) -> None:
     model = open_model(arguments.file, arguments)
     seconds = time.perf_counter() - start
     with model:
-        facts = {
-            "path": arguments.file,
-            "nbytes": model.proto.ByteSize(),
-            "load_seconds": seconds,
-            "ir_version": model.ir_version,
-            "model_version": model.model_version,
-            **{name: getattr(model, name) for name in _TEXTS},
-            "opset_imports": dict(model.opset_imports),
-            "graph_name": model.graph.name,
-            "inputs": _values(model.graph.inputs),
-            "outputs": _values(model.graph.outputs),
-            "node_count": len(model.graph.nodes),
-            "op_counts": dict(model.graph.op_counts()),
-            "functions": [
-                {"domain": each.domain, "name": each.name, "node_count": len(each.nodes)}
-                for each in model.functions
-            ],
-            "initializers": _initializers(model.initializers),
-            "elsewhere": _elsewhere(model),
-            "external_files": [
-                {"path": file.path, "nbytes": file.nbytes, "error": _reason(file.failure)}
-                for file in model.data_files()
-            ],
-            "metadata_props": dict(model.metadata_props),
-        }
+        facts = _facts(model, arguments.file, seconds)
     if arguments.json:
         print_json(facts)
     else:
         for label, rows in _sections(facts):
             if rows:
                 _print_section(label, rows)
+
+
+def _facts(model: onnxmap.Model, file: str, seconds: float) -> dict[str, Any]:
+    """What `--json` prints, and the page is drawn from."""
+    graph = model.graph
+    return {
+        "path": file,
+        "nbytes": model.proto.ByteSize(),
+        "load_seconds": seconds,
+        "ir_version": model.ir_version,
+        "model_version": model.model_version,
+        **{name: getattr(model, name) for name in _TEXTS},
+        "opset_imports": dict(model.opset_imports),
+        "graph_name": graph.name,
+        "inputs": _values(graph.inputs),
+        "outputs": _values(graph.outputs),
+        "node_count": len(graph.nodes),
+        "op_counts": dict(graph.op_counts()),
+        "functions": [
+            {"domain": each.domain, "name": each.name, "node_count": len(each.nodes)}
+            for each in model.functions
+        ],
+        "initializers": _initializers(model.initializers),
+        "elsewhere": _elsewhere(model),
+        "external_files": [
+            {"path": each.path, "nbytes": each.nbytes, "error": _reason(each.failure)}
+            for each in model.data_files()
+        ],
+        "metadata_props": dict(model.metadata_props),
+    }
 
 
 def _values(values: Iterable[onnxmap.ValueInfo]) -> list[dict[str, str]]:
@@ -107,8 +113,7 @@ def _elsewhere(model: onnxmap.Model) -> dict[str, dict[str, int]]:
     for path, tensor in model.tensors():
         if place := _place(path):
             # A sparse initializer has two tensors, and counts once.
-            is_second = place == "sparse_initializers" and path.endswith(".indices")
-            found[place]["count"] += not is_second
+            found[place]["count"] += place != "sparse_initializers" or path.endswith(".values")
             found[place]["nbytes"] += tensor.nbytes
     return {place: sums for place, sums in found.items() if sums["node_count"] or sums["count"]}
 

@@ -21,29 +21,16 @@ from onnxmap.cli.type_text import type_name
 
 Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 
-_TOTAL = "total"
-
-
-def _greatest_first(fact: Callable[[Any], float | None]) -> Callable[[Row], Any]:
-    """The key for an order by a number; tensors that have none come last."""
-
-    def key(row: Row) -> Any:
-        number = fact(row[1])
-        return number is None, 0 if number is None else -number, natural(row[0] or "")
-
-    return key
-
-
-_SORT_KEYS: dict[str, Callable[[Row], Any]] = {
-    "name": lambda row: natural(row[0] or ""),
-    "count": _greatest_first(lambda found: found.count),
-    "min": _greatest_first(lambda found: None if found.min is None else -found.min),
-    "max": _greatest_first(lambda found: found.max),
-    "mean": _greatest_first(lambda found: None if found.mean is None else abs(found.mean)),
-    "std": _greatest_first(lambda found: found.std),
-    "zeros": _greatest_first(lambda found: found.zero_share),
-    "nan": _greatest_first(lambda found: found.nans),
-    "inf": _greatest_first(lambda found: found.infinities),
+# For an order by a number: the greatest one comes first.
+_NUMBERS: dict[str, Callable[[onnxmap.TensorStats], float | None]] = {
+    "count": lambda found: found.count,
+    "min": lambda found: None if found.min is None else -found.min,
+    "max": lambda found: found.max,
+    "mean": lambda found: None if found.mean is None else abs(found.mean),
+    "std": lambda found: found.std,
+    "zeros": lambda found: found.zero_share,
+    "nan": lambda found: found.nans,
+    "inf": lambda found: found.infinities,
 }
 
 
@@ -54,27 +41,32 @@ def add_arguments(parser: ArgumentParser) -> None:
     valued(parser, "names", "NAME", text, complete_initializers, nargs="*", default=[])
     text = "the order: the greatest first, except for name and min; mean by its size "
     text += "(default: the order in the file)"
-    parser.add_argument("--sort", choices=_SORT_KEYS, help=text)
+    parser.add_argument("--sort", choices=("name", *_NUMBERS), help=text)
 
 
 def run(arguments: Namespace) -> None:
     """Run `onnxmap stats`."""
     with open_model(arguments.file, arguments) as model, progress_bar("reading") as bar:
         found = model.stats(chosen_tensors(model, arguments.names), progress=bar)
-    rows: list[Row] = list(found.items())
+    named = list(found.items())
     if arguments.sort:
-        rows.sort(key=_SORT_KEYS[arguments.sort])
-    rows.append((None, found.total))
+        named.sort(key=lambda row: _order(arguments.sort, *row))
+    rows: list[Row] = [*named, (None, found.total)]
     if arguments.json:
         print_json_list(_as_json(*row) for row in rows)
     else:
         _print(rows)
 
 
+def _order(by: str, name: str, found: onnxmap.TensorStats) -> Any:
+    """What is compared for the order; tensors without the number come last."""
+    number = _NUMBERS[by](found) if by != "name" else None
+    return number is None, -(number or 0), natural(name)
+
+
 def _as_json(name: str | None, found: onnxmap.TensorStats) -> dict[str, Any]:
     facts = {"name": name, **asdict(found)}
-    if found.dtype is not None:
-        facts["dtype"] = type_name(found.dtype)
+    facts["dtype"] = None if found.dtype is None else type_name(found.dtype)
     if isinstance(found.mean, complex):
         facts["mean"] = [found.mean.real, found.mean.imag]
     return facts
@@ -87,7 +79,7 @@ def _print(rows: Iterable[Row]) -> None:
         shape = "" if found.shape is None else shape_in_words(found.shape)
         numbers = map(_number_in_words, (found.min, found.max, found.mean, found.std))
         counts = _zeros_in_words(found), f"{found.nans:,}", f"{found.infinities:,}"
-        texts.append((_TOTAL if name is None else name, dtype, shape, *numbers, *counts))
+        texts.append(("total" if name is None else name, dtype, shape, *numbers, *counts))
     type_and_shape = table.Column("type", spare=True), table.Text("shape", spare=True)
     others = map(table.Number, ("min", "max", "mean", "std", "zeros", "nan", "inf"))
     table.print_table([table.Name("name"), *type_and_shape, *others], texts)

@@ -9,19 +9,19 @@ import onnxmap
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.diff import print_diff
+from onnxmap.cli.save import add_saving_options
 from onnxmap.cli.saving import print_report, save_to
 from onnxmap.cli.table import Column, Name, Number, Text, print_table
 
-Verbs = list[dict[str, Any]]
 
-
-def add_dry_run(parser: ArgumentParser) -> None:
-    """Declare `--dry-run`."""
+def add_ending_options(parser: ArgumentParser) -> None:
+    """Declare how the model is saved, or `--dry-run`."""
     flag(parser, "--dry-run", "write nothing, and print what would be different")
+    add_saving_options(parser)
 
 
 def save_or_show(
-    before: onnxmap.Model, model: onnxmap.Model, arguments: Namespace, verbs: Verbs
+    before: onnxmap.Model, model: onnxmap.Model, arguments: Namespace, verbs: list[dict[str, Any]]
 ) -> None:
     """Save a model, or print with `--dry-run` how it differs from the one before.
 

@@ -107,8 +107,7 @@ def _kept(columns: Sequence[Column], rows: Rows, width: int) -> tuple[list[int],
     """
     needed = []
     for i, column in enumerate(columns):
-        cells = (column.heading, *(row[i] for row in rows if i < len(row)))
-        longest = max(map(len, cells))
+        longest = max(map(len, (column.heading, *(row[i] for row in rows if i < len(row)))))
         needed.append(min(longest, column.least or longest))
     kept = list(range(len(columns)))
     for i in reversed(range(len(columns))):

@@ -35,8 +35,6 @@ def cut(text: str, width: int) -> str:
     """Return `text` in at most `width` characters. The middle is cut: names differ at the ends."""
     if len(text) <= width:
         return text
-    if width < 3:
-        return text[:width]
     tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 

@@ -180,7 +180,7 @@ def test_a_dry_run_without_a_difference(run: Run, model: Path) -> None:
         (("--add-output", "copied"), "call infer_shapes() before"),
         (("--replace-uses", "copied=y"), "is made by node 6, after node 2, which would use it"),
         (("--set-dims", "M=1"), "the model has no dimension 'M'\n"),
-        (("--set-dims", "N=1,N=2"), "a name is given twice: N, N\n"),
+        (("--set-dims", "N=1,N=2"), "a name is given twice: N=1,N=2\n"),
         (("--set-dims", "N=-1"), "a dimension is not negative"),
         (("--set-dims", "N=9999999999999999999"), "integer"),
         (("--set-dims", "N=" + "9" * 5000), "--set-dims: invalid"),

@@ -78,7 +78,7 @@ def test_a_dry_run_prints_the_difference_from_the_first(
         (("--connect", "hidden"), "must be of the form NAME=VALUE"),
         (("--connect", "nope=states", "--prefix", "b."), "the first model has no output 'nope'\n"),
         (("--connect", "hidden=nope", "--prefix", "b."), "the second model has no input 'nope'\n"),
-        ((*CONNECT, "--connect", "hidden=others"), "a name is given twice: hidden, hidden\n"),
+        ((*CONNECT, "--connect", "hidden=others"), "argument --connect: hidden is given twice"),
         (("--connect", "hidden=\udcff"), "is not UTF-8"),
         (("--prefix", "\udcff"), "is not UTF-8"),
         ((*CONNECT, "--view", "--align", "64"), "--align moves values"),

@@ -355,7 +355,7 @@ class TestFailures:
             (("--attributes", "--inline"), "--attributes needs --external-data F or --view"),
             (("--view", "--align", "64"), "--align moves values, and --view leaves them"),
             (("--inline", "--view"), "not allowed with argument --inline"),
-            (("--align", "48"), "must be a power of two, not '48'"),
+            (("--align", "48"), "alignment must be a power of two, not 48"),
             (("--threshold", "big"), "a size is written like"),
             (("--external-data", ""), "external_data is empty"),
             (("--external-data", "../w"), "is unsafe: outside the model directory"),

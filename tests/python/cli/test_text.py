@@ -39,7 +39,7 @@ def test_escape(text: str, shown: str) -> None:
         ("encoder.0.weight", 9, "enco…ight"),
         ("encoder.0.weight", 8, "enco…ght"),
         ("abcdef", 3, "a…f"),
-        ("abcdef", 2, "ab"),
+        ("abcdef", 2, "a…"),
     ],
 )
 def test_cut(text: str, width: int, shown: str) -> None:
