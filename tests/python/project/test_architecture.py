@@ -77,6 +77,8 @@ MOST_LINES = 360
 TABLES = {ROOT / "cpp/onnx/operators.def", ROOT / "cpp/check/rules.def"}
 # The package is thin: what it asks of the core is more than what the core asks of it.
 MOST_SEAM_ROWS = 15
+# The commands are a thin face of the public API, all together.
+MOST_LINES_OF_THE_COMMANDS = 2_000
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
@@ -442,6 +444,11 @@ def test_lines_of_code_are_counted() -> None:
     assert count_code.cpp_lines('// x\n#include "a.hpp"\n\n/* y */\nint a;\n') == 1
     assert count_code.imports_in_functions("import os\ndef f():\n    import sys\n") == 1
     assert count_code.seam_rows() <= MOST_SEAM_ROWS
+
+
+def test_the_command_line_is_thin() -> None:
+    commands = (PACKAGE / "cli").rglob("*.py")
+    assert sum(map(lines_of, commands)) <= MOST_LINES_OF_THE_COMMANDS
 
 
 def test_the_check_itself_sees_a_wrong_include(tmp_path: Path) -> None:
