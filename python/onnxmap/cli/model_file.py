@@ -22,9 +22,11 @@ Opened = TypeVar("Opened")
 
 # The field that messages of these types have, and its values; in the order in which they are tried.
 _MARKS: dict[str, tuple[str, Any]] = {
-    "OperatorSetProto": ("magic", {"ONNXOPSET"}), "SequenceProto": ("elem_type", range(1, 6)),
-    "MapProto": ("key_type", {*range(2, 9), 12, 13}), "TensorProto": ("data_type", range(1, 1000)),
-}  # fmt: skip
+    "OperatorSetProto": ("magic", {"ONNXOPSET"}),
+    "SequenceProto": ("elem_type", range(1, 6)),
+    "MapProto": ("key_type", {*range(2, 9), 12, 13}),
+    "TensorProto": ("data_type", range(1, 1000)),
+}
 
 
 def add_opening_options(parser: ArgumentParser) -> None:
@@ -210,7 +212,7 @@ def _model(file: str, data: bytes | None, arguments: Namespace) -> onnxmap.Model
     with wrong_values():  # options that do not fit a URL
         if data is not None:
             return onnxmap.loads(data, **options)
-        if not file.endswith(tuple(WEIGHT_FILES)):
+        if not file.endswith(WEIGHT_FILES):
             return onnxmap.load(file, **options)
         if options.pop("external_root") is not None:
             raise UsageError("--external-root is for models")

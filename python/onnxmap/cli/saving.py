@@ -15,10 +15,7 @@ from onnxmap.cli import table
 from onnxmap.cli.arguments import InDict, chosen, flag, valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import UsageError, wrong_values
-from onnxmap.cli.model_file import (
-    STANDARD_INPUT,
-    opening_options,
-)  # fmt: skip
+from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
 from onnxmap.cli.text import bytes_in_words, print_json, short_path
 
 Report = TypeVar("Report")

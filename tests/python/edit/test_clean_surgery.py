@@ -267,9 +267,9 @@ def test_a_node_with_very_many_equal_initializers() -> None:
     tensors = [numpy_helper.from_array(one, name) for name in names]
     node = helper.make_node("Concat", names, ["y"], axis=0)
     model = loads(helper.make_model(helper.make_graph([node], "g", [], [], tensors)))
-    started = time.monotonic()
+    started = time.process_time()
     assert len(model.dedupe()) == len(names) - 1
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     assert set(model.graph.nodes[0].inputs) == {"w0"}
 
 

@@ -297,9 +297,9 @@ def test_very_many_inputs() -> None:
     nodes = [helper.make_node("Neg", [f"x{i}"], [f"y{i}"]) for i in range(many)]
     values = [info(f"x{i}", [2]) for i in range(many)]
     model = loads(helper.make_model(helper.make_graph(nodes, "g", values, [info("y0", [2])])))
-    started = time.monotonic()
+    started = time.process_time()
     model.set_dims(inputs={f"x{i}": [3] for i in range(many)})
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     assert model.graph.inputs[-1].shape == (3,)
 
 
