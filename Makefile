@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint check fix stubs rules operators bench against pythons wheels
+.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint check fix stubs rules operators docs bench against pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -15,7 +15,7 @@ help: ## print this list
 setup: ## a virtual environment in .venv with everything, and an editable install
 	$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install 'scikit-build-core>=1.0' 'pybind11>=3.0' 'cmake>=3.25' ninja
-	.venv/bin/python -m pip install --no-build-isolation -e '.[cli,test,bench,dev]'
+	.venv/bin/python -m pip install --no-build-isolation -e '.[cli,test,bench,dev,docs]'
 
 test: ## the Python tests on the editable install; the first import rebuilds what changed
 	$(IN_BIN) python -m pytest $(TESTS)
@@ -75,11 +75,15 @@ fix: ## formatting and what lint can mend, in place
 stubs: ## write python/onnxmap/_core.pyi anew from the extension
 	$(IN_BIN) python tools/generate_stubs.py
 
-rules: ## write docs/rules.md anew from the rules of checks and their examples
+rules: ## write docs/rules anew from the rules of checks and their examples
 	$(IN_BIN) python tools/generate_rules.py
 
 operators: ## write cpp/onnx/operators.def anew from the installed onnx
 	$(IN_BIN) python tools/generate_operators.py
+
+# Warnings are errors: among them links and references that lead nowhere. Links out of the site are not followed.
+docs: ## the documentation site in build/docs
+	$(IN_BIN) python -m sphinx --fail-on-warning --nitpicky --keep-going --quiet -c docs . build/docs
 
 bench: ## the benchmarks on an install like a user's (about an hour)
 	$(PYTHON) -m venv --clear build/bench-venv && build/bench-venv/bin/python -m pip install '.[bench]'

@@ -1,7 +1,7 @@
-"""Write docs/rules.md: the rules of Model.check(), each with an example that breaks it.
+"""Write docs/rules: the rules of Model.check(), each with an example that breaks it.
 
-    python tools/generate_rules.py            # writes the page
-    python tools/generate_rules.py --check    # has exit status 1 if the page would change
+    python tools/generate_rules.py            # writes the pages
+    python tools/generate_rules.py --check    # has exit status 1 if a page would change
 
 The rules are from cpp/check/rules.def, by way of the extension. The examples are those that the
 tests try: tests/python/check/examples.
@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/rules.md"
+PAGES = ROOT / "docs/rules"
 sys.path.insert(0, str(ROOT / "tests/python"))
 
 from check.examples import EXAMPLES
@@ -44,8 +44,10 @@ SUBJECTS = {
     "operator_set": "Operator sets",
 }
 
-HEADING = f"""\
-<!-- Written by tools/generate_rules.py from the rules and their examples. -->
+NOTE = "<!-- Written by tools/generate_rules.py from the rules and their examples. -->"
+
+INDEX = f"""\
+{NOTE}
 
 # Rules
 
@@ -71,10 +73,13 @@ Most examples are what is added to this model:
 ```text
 {SMALL}```
 
-The examples of the last section are what is added to this operator set:
+The examples of the rules of operator sets are what is added to this operator set:
 
 ```text
 {SMALL_SET}```
+
+| rules about | number |
+|---|---|
 """
 
 
@@ -109,7 +114,7 @@ def section(rule: tuple[str, str, str, str, str, str], example: Example) -> str:
     name, severity, requirement, source, text, advice = rule
     place = f"`{example.where}`" if example.where else "the root"
     parts = [
-        f"### {name}",
+        f"## {name}",
         "",
         lines_of(text),
         "",
@@ -127,31 +132,41 @@ def section(rule: tuple[str, str, str, str, str, str], example: Example) -> str:
     return "\n".join(parts)
 
 
-def page() -> str:
-    """Return the whole page."""
+def pages() -> dict[str, str]:
+    """Return the pages by their names."""
     first = {}
     for example in EXAMPLES:
         first.setdefault(example.rule, example)
-    parts = [HEADING]
+    made = {"index.md": INDEX}
     for subject, rules in groupby(_core.rules(), lambda rule: rule[0].partition(".")[0]):
-        parts.append(f"## {SUBJECTS[subject]}\n")
-        parts += [section(rule, first[rule[0]]) + "\n" for rule in rules]
-    return "\n".join(parts)
+        title = SUBJECTS[subject]
+        sections = [section(rule, first[rule[0]]) + "\n" for rule in rules]
+        made[f"{subject}.md"] = "\n".join([NOTE, "", f"# {title}", "", *sections])
+        made["index.md"] += f"| [{title}]({subject}.md) | {len(sections)} |\n"
+    names = "\n".join(name for name in made if name != "index.md")
+    made["index.md"] += f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    return made
 
 
 def main() -> int:
-    """Write or check the page; return 1 if it is stale."""
-    fresh = page()
+    """Write or check the pages; return 1 if one is stale."""
+    fresh = pages()
+    kept = {path.name: path.read_text() for path in PAGES.glob("*.md")}
     if "--check" not in sys.argv[1:]:
-        PAGE.write_text(fresh)
+        PAGES.mkdir(exist_ok=True)
+        for name in kept.keys() - fresh.keys():
+            (PAGES / name).unlink()
+        for name, text in fresh.items():
+            (PAGES / name).write_text(text)
         return 0
-    kept = PAGE.read_text() if PAGE.exists() else ""
     if kept == fresh:
         return 0
-    difference = difflib.unified_diff(
-        kept.splitlines(), fresh.splitlines(), str(PAGE), "the rules", lineterm=""
-    )
-    print("\n".join([*difference, "docs/rules.md is stale; run make rules"]))
+    for name in sorted(kept.keys() | fresh.keys()):
+        texts = (kept.get(name, "").splitlines(), fresh.get(name, "").splitlines())
+        print(
+            *difflib.unified_diff(*texts, f"docs/rules/{name}", "the rules", lineterm=""), sep="\n"
+        )
+    print("docs/rules is stale; run make rules")
     return 1
 
 

@@ -13,7 +13,7 @@
     make_node, make_tensor, make_model, from_arrays: new messages and models
 
 `help(onnxmap.load)` and so on describe each. The command `onnxmap --help` does the same in a shell.
-The guide is docs/guide.md of the source distribution; docs/tensors.md is about single tensors.
+The guide is docs/guide of the source distribution; docs/tensors.md is about single tensors.
 """
 
 from __future__ import annotations

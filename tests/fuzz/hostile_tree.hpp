@@ -1,6 +1,6 @@
 // A model's folder full of traps, and the right verdict for opening each name in it.
 //
-// The verdict is worked out from a table of the tree, by the rules of docs/security.md alone: no
+// The verdict is worked out from a table of the tree, by the rules of docs/security alone: no
 // descriptor, no system call, nothing of io/.
 #pragma once
 

@@ -239,7 +239,7 @@ class TestStart:
         (line,) = (line.strip() for line in told if "eval" in line)
         assert line == 'eval "$(register-python-argcomplete --no-defaults onnxmap)"'
         root = Path(__file__).parents[3]
-        for document in ("README.md", "docs/guide.md"):
+        for document in ("docs/guide/shell.md",):
             assert line in (root / document).read_text()
 
     def test_version(self, run: Run) -> None:

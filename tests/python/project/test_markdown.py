@@ -1,4 +1,4 @@
-"""The form of the pages: one sentence a line, no line of prose or of a table over 120 columns."""
+"""The form of the pages: a sentence a line, at most 120 columns, links that lead somewhere."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-OWN = ["*.md", "docs/*.md", "bench/*.md", "tests/**/*.md"]
+OWN = ["*.md", "docs/**/*.md", "bench/*.md", "tests/**/*.md"]
 PAGES = sorted(path for pattern in OWN for path in ROOT.glob(pattern))
 COLUMNS = 120
+HEADING = re.compile(r"#+ (.*)")
 WIDE_TABLES = {ROOT / "bench/README.md"}  # its tables of measurements have many columns
+LINK = re.compile(r"\]\(([^)\s]*)\)")
 NEXT_SENTENCE = re.compile(r"[a-z)`]{3}[.!?] [A-Z]")
 
 
@@ -49,6 +51,36 @@ def test_one_sentence_a_line(page: Path) -> None:
 def test_tables_are_not_too_wide(page: Path) -> None:
     if page not in WIDE_TABLES:
         assert [line for line in tables(page.read_text()) if len(line) > COLUMNS] == []
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that a forge gives to the headings of a page."""
+    headings = [found[1].lower() for line in prose(text) if (found := HEADING.match(line))]
+    return {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path, text: str) -> list[str]:
+    """The links of a page to files or headings that are not there."""
+    broken = []
+    for link in LINK.findall("\n".join(outside_of_code(text))):
+        file, _, heading = link.partition("#")
+        target = page.parent / file if file else page
+        if "://" not in link and not (
+            target.exists() and (not heading or heading in anchors(target.read_text()))
+        ):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert broken_links(page, page.read_text()) == []
+
+
+def test_broken_links_are_found() -> None:
+    text = "# Two `words`\n[a](#two-words) [b](#three) [c](README.md) [d](no.md) [e](http://f)\n"
+    assert broken_links(ROOT / "README.md", text) == ["#two-words", "#three", "no.md"]
+    assert anchors(text) == {"two-words"}
 
 
 def test_the_check_finds_faults() -> None:

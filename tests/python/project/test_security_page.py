@@ -1,4 +1,4 @@
-"""docs/security.md: each promise names existing tests, and each code that it names exists."""
+"""docs/security: each promise names existing tests, and each code that a page names exists."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from support.containment.tree import Tree
 
 ROOT = Path(__file__).parents[3]
 HERE = str(Path(__file__).relative_to(ROOT / "tests/python"))
-PAGE = ROOT / "docs/security.md"
-PAGES = ("docs/security.md", "SECURITY.md")
+PAGES = sorted((ROOT / "docs/security").glob("*.md"))
+TEXT = "\n".join(page.read_text() for page in PAGES)
 
 _CODE = r"(?:ext\.[a-z_]+|file\.changed)"
-_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-_LINK = re.compile(r"\]\(([^)]*)\)")
 
 
 class Row(NamedTuple):
@@ -33,7 +31,7 @@ class Row(NamedTuple):
 def rows() -> list[Row]:
     found: list[Row] = []
     holds = False
-    for line in PAGE.read_text().splitlines():
+    for line in TEXT.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if not line.startswith("|"):
             holds = False
@@ -101,15 +99,15 @@ def test_every_promise_is_held_by_a_test() -> None:
 def test_its_codes_are_those_of_the_code() -> None:
     sources = [*(ROOT / "cpp").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
     used = {code for path in sources for code in re.findall(f'"({_CODE})"', path.read_text())}
-    table = PAGE.read_text().partition("\n## Codes\n")[2].partition("\n## ")[0]
+    table = TEXT.partition("\n## Codes\n")[2].partition("\n## ")[0]
     assert set(re.findall(f"`({_CODE})`", table)) == used
-    assert set(re.findall(f"`({_CODE})`", PAGE.read_text())) <= used
+    assert set(re.findall(f"`({_CODE})`", TEXT)) <= used
 
 
 def test_classes_of_codes_are_those_that_are_raised() -> None:
     from onnxmap import errors
 
-    table = PAGE.read_text().partition("\n## Codes\n")[2].partition("\n## ")[0]
+    table = TEXT.partition("\n## Codes\n")[2].partition("\n## ")[0]
     told = 0
     for line in table.splitlines():
         codes = re.findall(f"`({_CODE})`", line.partition(" | ")[0])
@@ -141,8 +139,7 @@ POLICY_ROWS = {
 
 def test_the_table_of_policies_is_that_of_the_tests(tmp_path: Path) -> None:
     """The rows of containment_table, which external_data/test_containment.py tests."""
-    text = PAGE.read_text()
-    table = text[text.index("| the location leads to |") :].partition("\n\n")[0]
+    table = TEXT[TEXT.index("| the location leads to |") :].partition("\n\n")[0]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
     policies = re.findall(r'`"(\w+)"`', " ".join(lines[0]))
     assert len(lines[2:]) == len(POLICY_ROWS)
@@ -156,17 +153,3 @@ def test_the_table_of_policies_is_that_of_the_tests(tmp_path: Path) -> None:
             codes = {"refused": "ext.unsafe_path", "opened": "opens"}
             assert codes.get(said.partition(",")[0], said.strip("`")) == verdict.code, (row, first)
             assert not words or words.strip("`") in verdict.words, (row, first)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text()
-    links = [link for link in _LINK.findall(text) if "://" not in link]
-    assert links
-    for link in links:
-        file, _, heading = link.partition("#")
-        target = (ROOT / page).parent / file if file else ROOT / page
-        assert target.exists(), link
-        if heading:
-            known = [found.lower() for found in _HEADING.findall(target.read_text())]
-            assert heading in [re.sub(r"[^\w -]", "", name).replace(" ", "-") for name in known]

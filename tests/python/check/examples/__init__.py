@@ -1,4 +1,4 @@
-"""Examples of every rule of `Model.check()`, by subject. docs/rules.md shows them."""
+"""Examples of every rule of `Model.check()`, by subject. docs/rules shows them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,45 @@
+"""The documentation site: `make docs` builds it into build/docs.
+
+The source directory is the whole repository, so a link in a page leads to the same file here and on
+a forge. Pages are plain Markdown; links to anything that is not a page become downloads.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+with (ROOT / "pyproject.toml").open("rb") as file:
+    _project = tomllib.load(file)["project"]
+
+project = "onnxmap"
+author = copyright = "The onnxmap developers"
+version = release = _project["version"]
+language = "en"
+
+extensions = ["myst_parser", "sphinx_copybutton"]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+    "bench/README.md", "tests/README.md",
+]  # fmt: skip
+exclude_patterns = ["build", ".venv", ".git", "tests/corpus"]  # not even walked through
+
+myst_enable_extensions = ["attrs_block"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+highlight_language = "text"
+
+html_theme = "furo"
+html_title = f"onnxmap {version}"
+html_static_path = ["_static"]
+html_extra_path = ["_root"]  # the first page of the site leads to docs/index.html
+html_copy_source = False
+html_show_sphinx = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
