@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "docs"))
 
 with (ROOT / "pyproject.toml").open("rb") as file:
     _project = tomllib.load(file)["project"]
@@ -21,7 +21,13 @@ author = copyright = "The onnxmap developers"
 version = release = _project["version"]
 language = "en"
 
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = [
+    "myst_parser",
+    "sphinx_copybutton",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "core_signatures",
+]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
@@ -33,6 +39,19 @@ myst_enable_extensions = ["attrs_block"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 highlight_language = "text"
+
+default_role = "code"  # docstrings have single backticks
+autodoc_member_order = "bysource"
+autodoc_default_options = {"undoc-members": True}
+autodoc_typehints_format = "short"
+maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
+napoleon_numpy_docstring = False
+nitpick_ignore_regex = [
+    (r"py:.*", r"(?!onnxmap\b).*"),  # names of other packages: the site is built without a network
+    (r"py:.*", r"onnxmap\.(_.*|ExternalFile)"),  # private names in annotations
+]
 
 html_theme = "furo"
 html_title = f"onnxmap {version}"

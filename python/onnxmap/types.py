@@ -83,10 +83,15 @@ def _repr(self: Any) -> str:
 
 
 class TensorType(NamedTuple):
-    """A dense tensor. `shape` is None if the rank is unknown.
+    """A dense tensor.
 
-    `denotation` says what the tensor means, like "IMAGE". `shape_denotation` has that of each
-    dimension, like "DATA_BATCH", or None; it is empty if no dimension has one.
+    Attributes:
+        dtype: the element type.
+        shape: the dimensions: numbers, names, or None for unknown ones; None if the rank is
+            unknown.
+        shape_denotation: what each dimension means, like "DATA_BATCH", or None; empty if no
+            dimension has one.
+        denotation: what the tensor means, like "IMAGE", or None.
     """
 
     dtype: DataType | int
@@ -96,7 +101,14 @@ class TensorType(NamedTuple):
 
 
 class SparseTensorType(NamedTuple):
-    """A sparse tensor, with the fields of a TensorType."""
+    """A sparse tensor, with the fields of a TensorType.
+
+    Attributes:
+        dtype: the element type.
+        shape: the dimensions of the dense tensor, as in TensorType.
+        shape_denotation: what each dimension means, as in TensorType.
+        denotation: what the tensor means, or None.
+    """
 
     dtype: DataType | int
     shape: Shape | None
@@ -105,14 +117,25 @@ class SparseTensorType(NamedTuple):
 
 
 class SequenceType(NamedTuple):
-    """A sequence of values of one type."""
+    """A sequence of values of one type.
+
+    Attributes:
+        elem_type: the type of the values, one of the types here; None if it is not set.
+        denotation: what the value means, or None.
+    """
 
     elem_type: object
     denotation: str | None = None
 
 
 class MapType(NamedTuple):
-    """A map from keys of one element type to values of one type."""
+    """A map from keys of one element type to values of one type.
+
+    Attributes:
+        key_type: the element type of the keys: an integer type or STRING.
+        value_type: the type of the values, one of the types here; None if it is not set.
+        denotation: what the value means, or None.
+    """
 
     key_type: DataType | int
     value_type: object
@@ -120,14 +143,25 @@ class MapType(NamedTuple):
 
 
 class OptionalType(NamedTuple):
-    """A value or nothing."""
+    """A value or nothing.
+
+    Attributes:
+        elem_type: the type of the value, one of the types here; None if it is not set.
+        denotation: what the value means, or None.
+    """
 
     elem_type: object
     denotation: str | None = None
 
 
 class OpaqueType(NamedTuple):
-    """A type that only an operator's domain understands."""
+    """A type that only an operator's domain understands.
+
+    Attributes:
+        domain: the domain of the type.
+        name: the name of the type in its domain.
+        denotation: what the value means, or None.
+    """
 
     domain: str
     name: str

@@ -38,10 +38,13 @@ _MODEL_SUFFIX = ".onnx"
 
 @dataclass(frozen=True)
 class CopyReport(SaveReport):
-    """What `copy_model` did. Sizes are in bytes."""
+    """What `copy_model` did. Sizes are in bytes.
+
+    Attributes:
+        copies: the location of each new data file, by that of the old one.
+    """
 
     copies: dict[str, str] = field(default_factory=dict)
-    """The location of each new data file, by that of the old one."""
 
 
 def copy_model(

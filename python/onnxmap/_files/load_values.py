@@ -125,7 +125,12 @@ def loads_value(buffer: Buffer, kind: Kind, *, limits: Limits | None = None) -> 
 
 
 class TestData(NamedTuple):
-    """The values in a backend-test folder, in the order of the files."""
+    """The values in a backend-test folder, in the order of the files.
+
+    Attributes:
+        inputs: the values of the files `input_0.pb`, `input_1.pb` and so on.
+        outputs: the values of the files `output_0.pb` and so on.
+    """
 
     inputs: list[Value]
     outputs: list[Value]

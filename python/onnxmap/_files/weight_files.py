@@ -303,14 +303,17 @@ def extract_weights(
 
 @dataclass(frozen=True)
 class RebaseReport:
-    """What `Model.rebase` did, by names of initializers."""
+    """What `Model.rebase` did, by names of initializers.
+
+    Attributes:
+        matched: the names whose values are now those of the other model.
+        missing: the names that the other model lacks; their values are as they were.
+        unused: the names of the other model that this one lacks.
+    """
 
     matched: list[str] = field(default_factory=list)
-    """They have the values of the other model now."""
     missing: list[str] = field(default_factory=list)
-    """The other model has none of these names. They are as they were."""
     unused: list[str] = field(default_factory=list)
-    """Names of the other model that this one does not have."""
 
 
 def rebase(model: Model, other: Any, strict: bool, keys: Keys) -> RebaseReport:

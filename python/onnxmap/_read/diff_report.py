@@ -190,29 +190,32 @@ class ModelDiff:
 
     A ModelDiff has no truth value, since `if onnxmap.diff(a, b)` could mean either. Ask `same`.
     `str()` shows the first ten differences of each kind, and `to_dict()` has all of them.
+
+    Attributes:
+        metadata: versions, the producer, doc strings, `metadata_props`: those of the model and of
+            its graph.
+        opset_imports: the versions of operator sets.
+        inputs: the inputs of the graph.
+        outputs: the outputs of the graph.
+        nodes: the nodes of the graph.
+        functions: the functions, which are matched by domain, name and overload.
+        tensors: initializers, and tensors anywhere else whose values differ.
+        other: everything else: inner values, quantization annotations, training information,
+            unknown fields ...
+        left_out: how many differences were found and are not listed: each change of a node
+            counts. It is 0 unless a list would take many times the memory of the models'
+            structure.
     """
 
     metadata: DiffList[Change] = field(default_factory=DiffList)
-    """Versions, the producer, doc strings, `metadata_props`: those of the model and of its
-    graph."""
     opset_imports: DiffList[Change] = field(default_factory=DiffList)
-    """The versions of operator sets."""
     inputs: DiffList[ValueDiff] = field(default_factory=DiffList)
-    """The inputs of the graph."""
     outputs: DiffList[ValueDiff] = field(default_factory=DiffList)
-    """The outputs of the graph."""
     nodes: DiffList[NodeDiff] = field(default_factory=DiffList)
-    """The nodes of the graph."""
     functions: DiffList[FunctionDiff] = field(default_factory=DiffList)
-    """The functions, which are matched by domain, name and overload."""
     tensors: DiffList[TensorDiff] = field(default_factory=DiffList)
-    """Initializers, and tensors anywhere else whose values differ."""
     other: DiffList[Change] = field(default_factory=DiffList)
-    """Everything else: inner values, quantization annotations, training information, unknown
-    fields ..."""
     left_out: int = 0
-    """How many differences were found and are not listed: each change of a node counts. It is 0
-    unless a list would take many times the memory of the models' structure."""
 
     @property
     def same(self) -> bool:

@@ -10,10 +10,15 @@ from onnxmap._show.result_tables import ByName
 
 
 class ResidentBytes(NamedTuple):
-    """How many of a tensor's stored bytes are in memory."""
+    """How many of a tensor's stored bytes are in memory.
 
-    resident: int  # bytes in memory
-    total: int  # all stored bytes
+    Attributes:
+        resident: the bytes in memory.
+        total: all stored bytes.
+    """
+
+    resident: int
+    total: int
 
     @property
     def share(self) -> float:
@@ -24,8 +29,11 @@ class ResidentBytes(NamedTuple):
 class Residency(ByName[ResidentBytes]):
     """What `Model.residency()` found: ResidentBytes by name, in file order.
 
-    `resident` and `total` are sums over the tensors, in bytes. Bytes that two tensors share count
-    twice.
+    Bytes that two tensors share count twice.
+
+    Attributes:
+        resident: the sum over the tensors of the bytes in memory.
+        total: the sum over the tensors of all stored bytes.
     """
 
     __slots__ = ("resident", "total")

@@ -36,30 +36,32 @@ class TensorStats:
 
     Complex numbers have no `min` and `max`. A complex number is NaN if one of its parts is, and
     infinite if one of its parts is, so it may be both.
+
+    Attributes:
+        dtype: the element type; None for all tensors together.
+        shape: the dimensions; None for all tensors together.
+        count: the number of values.
+        finite: how many of them are neither NaN nor infinite.
+        min: the least finite value: an exact int for integers and booleans, else a float.
+        max: the greatest finite value, as `min`.
+        mean: the mean, computed in double precision or better; complex for complex numbers.
+        std: the standard deviation of the population, like NumPy's `std` with its default `ddof=0`.
+        zeros: how many values are 0 or -0.
+        nans: how many values are NaN.
+        infinities: how many values are infinite, of both signs.
     """
 
     dtype: DataType | None
-    """The element type; None for all tensors together."""
     shape: tuple[int, ...] | None
-    """The dimensions; None for all tensors together."""
     count: int
-    """The number of values."""
     finite: int
-    """How many of them are neither NaN nor infinite."""
     min: Number | None
-    """The least finite value: an exact int for integers and booleans, else a float."""
     max: Number | None
-    """The greatest finite value, as `min`."""
     mean: float | complex | None
-    """The mean, computed in double precision or better; complex for complex numbers."""
     std: float | None
-    """The standard deviation of the population, like NumPy's `std` with its default `ddof=0`."""
     zeros: int
-    """How many values are 0 or -0."""
     nans: int
-    """How many values are NaN."""
     infinities: int
-    """How many values are infinite, of both signs."""
 
     @property
     def zero_share(self) -> float:
@@ -76,7 +78,10 @@ class TensorStats:
 class ModelStats(ByName[TensorStats]):
     """What `Model.stats()` found: TensorStats by name, in the order that was asked for.
 
-    `total` is about the values of all these tensors together. `str()` is a table.
+    `str()` is a table.
+
+    Attributes:
+        total: the TensorStats of all these tensors together.
     """
 
     __slots__ = ("total",)

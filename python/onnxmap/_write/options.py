@@ -29,22 +29,25 @@ _MOST_INLINE_ALIGNMENT = 1 << 16  # the padding in front of each tensor is up to
 
 @dataclass(frozen=True)
 class SaveReport:
-    """What a save did. Sizes are in bytes."""
+    """What a save did. Sizes are in bytes.
+
+    Attributes:
+        files: the paths of the files that were written: the data files, then the models.
+        bytes_written: bytes from memory: structure, padding, and values that no file had. Holes,
+            which large alignments leave in a file, do not count.
+        bytes_copied: bytes that went from files to files.
+        bytes_referenced: bytes of files that stay as they are and that the models refer to.
+        unused: for each data file, by its path, the bytes that no tensor of the models uses. In a
+            new file, they are alignment.
+        left_over: old files that were moved aside and could not be removed.
+    """
 
     files: list[str] = field(default_factory=list)
-    """The paths of the files that were written: the data files, then the models."""
     bytes_written: int = 0
-    """Bytes from memory: structure, padding, and values that no file had. Holes, which large
-    alignments leave in a file, do not count."""
     bytes_copied: int = 0
-    """Bytes that went from files to files."""
     bytes_referenced: int = 0
-    """Bytes of files that stay as they are and that the models refer to."""
     unused: dict[str, int] = field(default_factory=dict)
-    """By the path of each data file, the bytes that no tensor of the models uses. Of a new file,
-    they are alignment."""
     left_over: list[str] = field(default_factory=list)
-    """Old files that were moved aside and could not be removed."""
 
 
 @dataclass(frozen=True)
