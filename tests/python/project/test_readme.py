@@ -25,8 +25,11 @@ import pytest
 from onnxmap import _core
 
 ROOT = Path(__file__).parents[3]
-# Pages about rules, formats and the code itself: without examples for users.
-OTHERS = ("architecture", "examples.md", "formats.md", "rules", "security", "windows.md")
+# Pages without examples for users; test_from_onnx.py runs that of other libraries.
+OTHERS = (
+    "architecture", "benchmarks.md", "examples.md", "formats.md", "from_onnx.md", "rules",
+    "security", "windows.md",
+)  # fmt: skip
 PAGES = (
     "README.md",
     *sorted(

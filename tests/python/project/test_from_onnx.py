@@ -1,0 +1,83 @@
+"""docs/from_onnx.md: both columns of each table are run, and their results compared."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onnxmap
+from onnxmap.cli import main
+
+PAGE = Path(__file__).parents[3] / "docs/from_onnx.md"
+SECTIONS = dict(
+    re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+)
+MODULES = {
+    "onnx": "onnx",
+    "onnx-ir": "onnx_ir",
+    "safetensors": "safetensors",
+    "onnx-graphsurgeon": "onnx_graphsurgeon",
+}
+
+
+def rows(section: str) -> list[tuple[str, str, str]]:
+    """The jobs of a table, with the code of both columns."""
+    cells = re.findall(r"^\| (\w.*?) \| (`.*`) \| (`.*`) \|$", section, re.MULTILINE)
+    return [
+        (job, *("\n".join(re.findall(r"`([^`]*)`", code)) for code in both)) for job, *both in cells
+    ]
+
+
+def run(code: str, names: dict[str, Any]) -> object:
+    """Run code, and return the value of its last line if that is an expression."""
+    *before, last = ast.parse(code).body
+    exec(compile(ast.Module(before, []), str(PAGE), "exec"), names)
+    if isinstance(last, ast.Expr):
+        return eval(compile(ast.Expression(last.value), str(PAGE), "eval"), names)
+    exec(compile(ast.Module([last], []), str(PAGE), "exec"), names)
+    return None
+
+
+def plain(value: Any) -> object:
+    """A value that can be compared with that of another library."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tolist() if value.dtype == object else value.tobytes()
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if hasattr(value, "SerializeToString"):
+        return value.SerializeToString()
+    return value
+
+
+@pytest.mark.parametrize("library", MODULES)
+def test_both_columns_do_the_same(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_spec(MODULES[library]) is None:
+        pytest.skip(f"{library} is not installed")
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--keep", ".", "--json"]) == 0
+    onnxmap.save_safetensors(onnxmap.load("demo.onnx"), "w.safetensors", "layers.*")
+    theirs: dict[str, Any] = {}
+    ours: dict[str, Any] = {}
+    table = rows(SECTIONS[library])
+    compared = 0
+    for job, left, right in table:
+        expected, found = run(left, theirs), run(right, ours)
+        if expected is not None and found is not None:
+            assert plain(found) == plain(expected), job
+            compared += 1
+    assert compared >= 4
+
+
+def test_every_table_is_run() -> None:
+    assert SECTIONS.keys() == MODULES.keys()
+    for name, section in SECTIONS.items():
+        lines = [line for line in section.splitlines() if line.startswith("| ")]
+        assert len(rows(section)) == len(lines) - 1 >= 9, name
