@@ -96,8 +96,7 @@ def chart(questions: dict[str, str], contenders: dict[str, list[str]]) -> str:
             figure = f"{bar.time}, {bar.peak} MB" if bar.peak else bar.time
             drawn += [
                 f'<text x="{LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(bar.name)}</text>',
-                f'<rect x="{LEFT}" y="{y + 3}" width="{width:.1f}" height="{LINE - 8}" rx="2"'
-                f' fill="{colour}"/>',
+                f'<rect x="{LEFT}" y="{y + 3}" width="{width:.1f}" height="16" fill="{colour}"/>',
                 f'<text x="{LEFT + width + 6:.1f}" y="{y + 15}">{figure}</text>',
             ]
             y += LINE
@@ -105,10 +104,14 @@ def chart(questions: dict[str, str], contenders: dict[str, list[str]]) -> str:
         f"{title}: " + ", ".join(f"{bar.name} {bar.time}" for bar in group)
         for title, group in groups.items()
     )
+    size = f"{LEFT + BAR + RIGHT} {y + 6}"
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + BAR + RIGHT} {y + 6}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img">',
         f"<title>{escape(spoken)}</title>",
-        f"<style>text {{ font: 13px sans-serif; fill: {TEXT} }} .title {{ font-weight: bold }}</style>",
+        "<style>",
+        f"text {{ font: 13px sans-serif; fill: {TEXT} }}",
+        ".title { font-weight: bold }",
+        "</style>",
         *drawn,
         "</svg>\n",
     ])  # fmt: skip

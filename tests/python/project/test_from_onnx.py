@@ -15,9 +15,7 @@ import onnxmap
 from onnxmap.cli import main
 
 PAGE = Path(__file__).parents[3] / "docs/from_onnx.md"
-SECTIONS = dict(
-    re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-)
+SECTIONS = dict(re.findall(r"(?ms)^## (\S+)\n(.*?)(?=^## |\Z)", PAGE.read_text()))
 MODULES = {
     "onnx": "onnx",
     "onnx-ir": "onnx_ir",
@@ -37,10 +35,11 @@ def rows(section: str) -> list[tuple[str, str, str]]:
 def run(code: str, names: dict[str, Any]) -> object:
     """Run code, and return the value of its last line if that is an expression."""
     *before, last = ast.parse(code).body
-    exec(compile(ast.Module(before, []), str(PAGE), "exec"), names)
+    if not isinstance(last, ast.Expr):
+        before.append(last)
+    exec(compile(ast.Module(before, []), str(PAGE), "exec"), names)  # noqa: S102 -- our own page
     if isinstance(last, ast.Expr):
         return eval(compile(ast.Expression(last.value), str(PAGE), "eval"), names)
-    exec(compile(ast.Module([last], []), str(PAGE), "exec"), names)
     return None
 
 
