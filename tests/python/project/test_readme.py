@@ -27,8 +27,8 @@ from onnxmap import _core
 ROOT = Path(__file__).parents[3]
 # Pages without examples for users; test_from_onnx.py runs that of other libraries.
 OTHERS = (
-    "architecture", "benchmarks.md", "examples.md", "formats.md", "from_onnx.md", "rules",
-    "security", "windows.md",
+    "architecture", "benchmarks.md", "examples.md", "formats.md", "from_onnx.md", "overview.md",
+    "rules",    "security", "windows.md",
 )  # fmt: skip
 PAGES = (
     "README.md",
