@@ -6,9 +6,14 @@ a forge. Pages are plain Markdown; links to anything that is not a page become d
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -54,6 +59,8 @@ nitpick_ignore_regex = [
 ]
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
+html_css_files = ["wide.css"]
 html_title = f"onnxmap {version}"
 html_static_path = ["_static"]
 html_extra_path = ["_root"]  # the first page of the site leads to docs/index.html
@@ -62,3 +69,12 @@ html_show_sphinx = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def setup(app: Sphinx) -> None:
+    """Take out the empty line that ends a block of doctest, which pages show as space."""
+    app.connect("source-read", lambda _, name, lines: lines.insert(0, _tight(lines.pop())))
+
+
+def _tight(text: str) -> str:
+    return re.sub(r"(?ms)^(```pycon\n.*?)\n\n```$", r"\1\n```", text)

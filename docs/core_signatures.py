@@ -112,14 +112,15 @@ def docstring(
     """Describe an attribute where it stands, and add the type of a property of the core."""
     if inspect.isclass(thing):
         described = attributes_of(lines)
-        lines += ["Attributes:"]
-        for field, type_ in vars(thing).get("__annotations__", {}).items():
-            if field in described and field not in vars(thing):
-                first, *rest = described[field]
-                lines += [
-                    f"    {field} ({plain(type_)}): {first}",
-                    *(f"        {each}" for each in rest),
-                ]
+        rest = {
+            field: plain(type_)
+            for field, type_ in vars(thing).get("__annotations__", {}).items()
+            if field in described and field not in vars(thing)
+        }
+        lines += ["Attributes:"] * bool(rest)
+        for field, type_ in rest.items():
+            first, *more = described[field]
+            lines += [f"    {field} ({type_}): {first}", *(f"        {each}" for each in more)]
     elif what in ("attribute", "property"):
         module, owner, member = name.rsplit(".", 2)
         cls = getattr(importlib.import_module(module), owner)

@@ -53,7 +53,7 @@ CHARTS = {
     },
 }
 NAMES = {"onnx2": "onnx-extended", "onnx2 skip_raw_data": "onnx-extended"}
-LEFT, BAR, RIGHT = 215, 330, 175  # widths of the names, of the bars, and of the figures
+LEFT, BAR, RIGHT = 175, 240, 145  # widths of the names, of the bars, and of the figures
 HEAD, LINE = 34, 24  # heights
 UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 TEXT, OURS, OTHERS = "#7a7a7a", "#2f81f7", "#9a9a9a"
@@ -91,22 +91,22 @@ def chart(questions: dict[str, str], contenders: dict[str, list[str]]) -> str:
         y += HEAD
         drawn.append(f'<text x="0" y="{y - 10}" class="title">{escape(title)}</text>')
         for bar in group:
-            width = max(2.0, BAR * (math.log10(bar.seconds) - least) / (most - least))
+            length = max(2.0, BAR * (math.log10(bar.seconds) - least) / (most - least))
             colour = OURS if bar.name == "onnxmap" else OTHERS
             figure = f"{bar.time}, {bar.peak} MB" if bar.peak else bar.time
             drawn += [
                 f'<text x="{LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(bar.name)}</text>',
-                f'<rect x="{LEFT}" y="{y + 3}" width="{width:.1f}" height="16" fill="{colour}"/>',
-                f'<text x="{LEFT + width + 6:.1f}" y="{y + 15}">{figure}</text>',
+                f'<rect x="{LEFT}" y="{y + 3}" width="{length:.1f}" height="16" fill="{colour}"/>',
+                f'<text x="{LEFT + length + 6:.1f}" y="{y + 15}">{figure}</text>',
             ]
             y += LINE
     spoken = "; ".join(
         f"{title}: " + ", ".join(f"{bar.name} {bar.time}" for bar in group)
         for title, group in groups.items()
     )
-    size = f"{LEFT + BAR + RIGHT} {y + 6}"
+    width, height = LEFT + BAR + RIGHT, y + 6
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
         f"<title>{escape(spoken)}</title>",
         "<style>",
         f"text {{ font: 13px sans-serif; fill: {TEXT} }}",
