@@ -8,8 +8,8 @@
 // after another. What has the names is looked up again under the locks.
 //
 // docs/architecture/saving.md has the steps and what a crash after each of them leaves. If the name
-// of a data file is taken, the old models are moved aside first, to NAME.XXXXXXXX.onnxmap-old, since
-// an old model would read new data in between.
+// of a data file is taken, the old models are moved aside first, to NAME.XXXXXXXX.onnxmap-old,
+// since an old model would read new data in between.
 //
 // A model that is missing cannot be loaded, so a crash is noticed, and an old model is never mixed
 // with new data. If a step fails, all earlier ones are undone: the old files have their names again
