@@ -31,7 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "core_signatures",
+    "api_reference",
 ]
 root_doc = "docs/index"
 include_patterns = [

@@ -71,7 +71,12 @@ class ParseError(OnnxMapError, ValueError):
 
 
 class LimitError(OnnxMapError, ValueError):
-    """A limit of `Limits` is exceeded (`limit.*`); the message says how to raise it."""
+    """A limit of `Limits` is exceeded (`limit.*`); the message says how to raise it.
+
+    Attributes:
+        offset: the offset in the file, in bytes, where the limit is exceeded; or None.
+        path: the path of the field, like `graph.initializer[3].dims`.
+    """
 
     offset: int | None = None
     path: str = ""

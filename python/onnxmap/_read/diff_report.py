@@ -53,18 +53,21 @@ class Change(_Placed):
 
 @dataclass(frozen=True)
 class _ElementDiff(_Placed):
-    """What nodes, functions and values have in common."""
+    """What nodes, functions and values have in common.
+
+    Attributes:
+        name: its name in the first model; in the second one if the first lacks it.
+        where_a: its path in the first model, such as `graph.node[3]`; None if the model lacks it.
+        where_b: the same for the second model.
+        moved: whether its place among the others has changed.
+        changes: what changed in it.
+    """
 
     name: str
-    """Its name in the first model; in the second one if the first lacks it."""
     where_a: str | None
-    """Its path in the first model, such as `graph.node[3]`; None if the model lacks it."""
     where_b: str | None
-    """The same for the second model."""
     moved: bool = False
-    """Whether its place among the others has changed."""
     changes: tuple[Change, ...] = ()
-    """What changed in it."""
 
     @property
     def kind(self) -> Kind:
@@ -88,10 +91,13 @@ class FunctionDiff(_ElementDiff):
 
 @dataclass(frozen=True)
 class NodeDiff(_ElementDiff):
-    """A node of the main graph that differs. The nodes of its subgraphs are in `changes`."""
+    """A node of the main graph that differs. The nodes of its subgraphs are in `changes`.
+
+    Attributes:
+        op_type: its operator in the first model; in the second one if the first lacks it.
+    """
 
     op_type: str = ""
-    """Its operator in the first model; in the second one if the first lacks it."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
-"""What Sphinx cannot find out about the names of the C++ core, and which names must be documented.
+"""What Sphinx cannot find out by itself for the API reference, and which names it must have.
 
-The stub of the core has the types of its functions and properties: `make stubs` takes them from the
-extension. The build fails if a public name, or a public member of a public class, is left out.
+- The stub of the core has the types of its functions and properties: `make stubs` takes them from
+  the extension.
+- The section `Attributes` of a class describes its fields.
+
+The build fails if a public name, or a public member of a public class, is left out.
 """
 
 from __future__ import annotations
@@ -98,7 +101,7 @@ def attributes_of(lines: list[str], heading: str = "Attributes:") -> dict[str, l
     found: dict[str, list[str]] = {}
     while end < len(lines) and (not lines[end] or lines[end].startswith("    ")):
         if match := re.match(r"    (\w+): (.*)", lines[end]):
-            found[match[1]] = last = [match[2]]
+            found[match[1]] = last = [match[2][0].upper() + match[2][1:]]
         elif lines[end]:
             last.append(lines[end].strip())
         end += 1
@@ -106,26 +109,66 @@ def attributes_of(lines: list[str], heading: str = "Attributes:") -> dict[str, l
     return found
 
 
+def own_classes(cls: type) -> list[type]:
+    """Return a class and its private bases, whose members count as its own."""
+    private = [each for each in cls.__mro__[1:] if each.__name__.startswith("_")]
+    return [cls, *(each for each in private if each.__module__.startswith("onnxmap"))]
+
+
+def described_fields(cls: type) -> dict[str, list[str]]:
+    """Return the descriptions of attributes in the docstrings of a class."""
+    found: dict[str, list[str]] = {}
+    for each in reversed(own_classes(cls)):
+        about = (inspect.getdoc(each) or "").splitlines()
+        found |= attributes_of(about) or attributes_of(about, "Args:")
+    return found
+
+
+def plain_fields(cls: type) -> dict[str, str]:
+    """Return the public fields of a class that have no docstring of their own, and their types."""
+    return {
+        field: plain(type_)
+        for each in own_classes(cls)
+        for field, type_ in vars(each).get("__annotations__", {}).items()
+        if not field.startswith("_") and not hasattr(getattr(cls, field, None), "__get__")
+    }
+
+
+def hidden(line: str) -> str:
+    """Return a line without the colons from which napoleon concludes that a type stands before."""
+    return re.sub(r":(?= |$)", COLON, line)
+
+
+def hide_colons(lines: list[str]) -> None:
+    """Hide the colons in the description of a result, whose beginning napoleon takes for a type."""
+    within = False
+    for number, line in enumerate(lines):
+        if line in ("Returns:", "Yields:"):
+            within = True
+        elif within and line.startswith("    "):
+            lines[number] = hidden(line)
+        else:
+            within = False
+
+
 def docstring(
     app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
     """Describe an attribute where it stands, and add the type of a property of the core."""
+    hide_colons(lines)
     if inspect.isclass(thing):
-        described = attributes_of(lines)
-        rest = {
-            field: plain(type_)
-            for field, type_ in vars(thing).get("__annotations__", {}).items()
-            if field in described and field not in vars(thing)
-        }
-        lines += ["Attributes:"] * bool(rest)
-        for field, type_ in rest.items():
-            first, *more = described[field]
-            lines += [f"    {field} ({type_}): {first}", *(f"        {each}" for each in more)]
+        attributes_of(lines)  # they are described below, with their types
+        described = described_fields(thing)
+        fields = plain_fields(thing)
+        lines += ["Attributes:"] * any(field in described for field in fields)
+        for field, type_ in fields.items():
+            if field in described:
+                first, *more = described[field]
+                lines += [f"    {field} ({type_}): {first}", *(f"        {each}" for each in more)]
     elif what in ("attribute", "property"):
         module, owner, member = name.rsplit(".", 2)
         cls = getattr(importlib.import_module(module), owner)
-        about = (inspect.getdoc(cls) or "").splitlines()
-        described = attributes_of(about) or attributes_of(about, "Args:")
+        described = described_fields(cls)
         told = stub().get(f"{owner}.{member}")
         if member in described:
             lines[:] = described[member]
@@ -135,49 +178,55 @@ def docstring(
         undescribed = not any(lines) or lines[0].startswith("Alias for field number")
         if undescribed and not issubclass(cls, enum.Enum):
             _LOG.warning("%s is not described", name)
-        lines[:] = [line.replace(": ", COLON) for line in lines]
+        lines[:] = [hidden(line) for line in lines]
         if told is not None and told.returns is not None:
             lines += ["", f":type: {plain(ast.unparse(told.returns))}"]
 
 
 def skip(app: Sphinx, what: str, name: str, thing: Any, leave: bool, options: Any) -> bool | None:
-    """Leave out what is only an annotation: the section about attributes describes it."""
-    return True if repr(thing) in ("INSTANCE_ATTR", "UNINITIALIZED_ATTR") else None
+    """Leave out a plain field: the section about attributes describes it."""
+    is_plain = repr(thing) != "SLOTS_ATTR" and not hasattr(thing, "__get__")
+    return True if is_plain and name in every_plain_field() else None
 
 
 def restore_colons(
     app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
     """Undo what hides colons from napoleon, to which `The indices: a Tensor` begins with a type."""
-    lines[:] = [line.replace(COLON, ": ") for line in lines]
+    lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
-def members(cls: type) -> set[str]:
-    """Return the public members that the reference must have: those that the class itself has."""
-    return {name for name in vars(cls) if not name.startswith("_")}
+def public() -> dict[str, Any]:
+    """Return everything public by its full name, without the members of classes."""
+    found = {f"onnxmap.{name}": getattr(onnxmap, name) for name in onnxmap.__all__}
+    for module in ("onnxmap.types", "onnxmap.errors"):
+        for name, value in vars(importlib.import_module(module)).items():
+            if (
+                getattr(value, "__module__", "") == module
+                and not name.startswith("_")
+                and name not in (*onnxmap.__all__, "warn", "printable", "make_error")
+            ):
+                found[f"{module}.{name}"] = value
+    return found
+
+
+@cache
+def every_plain_field() -> set[str]:
+    """Return the plain fields of all public classes."""
+    classes = [thing for thing in public().values() if inspect.isclass(thing)]
+    return {field for cls in classes for field in plain_fields(cls)}
 
 
 def wanted() -> set[str]:
     """Return the full names that the reference must have."""
-    names = {f"onnxmap.{name}" for name in onnxmap.__all__}
-    for module in ("onnxmap.types", "onnxmap.errors"):
-        names |= {
-            f"{module}.{name}"
-            for name, value in vars(importlib.import_module(module)).items()
-            if getattr(value, "__module__", "") == module
-            and not name.startswith("_")
-            and name not in onnxmap.__all__
-        }
-    names -= {"onnxmap.errors.warn", "onnxmap.errors.printable", "onnxmap.errors.make_error"}
-    for name in [*names]:
-        module, _, last = name.rpartition(".")
-        thing = getattr(importlib.import_module(module), last)
-        if inspect.isclass(thing):
-            described = attributes_of((inspect.getdoc(thing) or "").splitlines())
-            inherited = {each for base in thing.__bases__ for each in dir(base)}
-            own = members(thing) | (described.keys() - inherited)
-            own |= vars(thing).get("__annotations__", {}).keys()
-            names |= {f"{name}.{member}" for member in own if not member.startswith("_")}
+    names = set(public())
+    for name, cls in public().items():
+        if inspect.isclass(cls):
+            own = {member for each in own_classes(cls) for member in vars(each)}
+            own |= plain_fields(cls).keys() | described_fields(cls).keys()
+            others = [each for each in cls.__mro__ if each not in own_classes(cls)]
+            inherited = {member for each in others for member in vars(each)}
+            names |= {f"{name}.{each}" for each in own - inherited if not each.startswith("_")}
     return names
 
 
