@@ -89,7 +89,7 @@ Choices choices_of(std::uint8_t bits, std::uint8_t later) {
             (later & 8) != 0};
 }
 
-/// Whether security.md promises that the text is refused. Shares no code with tensor/location.
+/// Whether docs/security promises that the text is refused. Shares no code with tensor/location.
 bool is_unsafe_text(std::string_view location) {
     if (location.find('\0') != std::string_view::npos) return true;
     if (location.starts_with('/') || location.starts_with('\\')) return true;
