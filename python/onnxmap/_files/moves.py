@@ -33,11 +33,10 @@ class MoveReport:
     """What `move_model` did. Files have absolute paths.
 
     Attributes:
-        moved: the new path of each file that was moved, by its old one: the model, then data
-            files.
+        moved: the new path of each file that was moved, by its old one: the model, then data files.
         copied: the new path of each data file that was copied and is still there, by its old one.
-        stays: for each data file that stays where it is, by its path, the reason. It is empty if
-            the model still uses the file, and nothing else asks for another name.
+        stays: why a data file stays where it is, by its path. The reason is empty if the model
+            still uses it, and nothing else asks for another name.
         left_over: old files that could not be removed.
         bytes_copied: bytes that went from files to files.
     """

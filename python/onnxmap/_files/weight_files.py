@@ -306,9 +306,9 @@ class RebaseReport:
     """What `Model.rebase` did, by names of initializers.
 
     Attributes:
-        matched: the names whose values are now those of the other model.
-        missing: the names that the other model lacks; their values are as they were.
-        unused: the names of the other model that this one lacks.
+        matched: they have the values of the other model now.
+        missing: the other model has none of these names. They are as they were.
+        unused: names of the other model that this one does not have.
     """
 
     matched: list[str] = field(default_factory=list)

@@ -207,10 +207,9 @@ class ModelDiff:
         functions: the functions, which are matched by domain, name and overload.
         tensors: initializers, and tensors anywhere else whose values differ.
         other: everything else: inner values, quantization annotations, training information,
-            unknown fields ...
-        left_out: how many differences were found and are not listed: each change of a node
-            counts. It is 0 unless a list would take many times the memory of the models'
-            structure.
+            unknown fields, and so on.
+        left_out: how many differences were found and are not listed: each change of a node counts.
+            It is 0 unless a list would take many times the memory of the models' structure.
     """
 
     metadata: DiffList[Change] = field(default_factory=DiffList)

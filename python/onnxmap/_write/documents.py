@@ -30,26 +30,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """A model to be written."""
+    """A model to be written.
+
+    Attributes:
+        form: of the file that the document was loaded from.
+        locations: the data files for values that are in the document, by the positions of the
+            tensors.
+        needed: which external values that stay must be there: by default, those that an edit
+            placed.
+    """
 
     document: _core.Document
     form: FileForm = BINARY
-    """Of the file that the document was loaded from."""
     locations: dict[int, bytes] = field(default_factory=dict)
-    """The data files for values that are in the document, by the positions of the tensors."""
     needed: Literal["all", "placed", "none"] = "placed"
-    """Which external values that stay must be there: by default, those that an edit placed."""
 
 
 @dataclass(frozen=True)
 class _Hooks:
-    """What the core asks of Python during a save."""
+    """What the core asks of Python during a save.
+
+    Attributes:
+        form_at: the form of the i-th model at a path, to which a link may have led.
+        shown: ends the display of the progress.
+    """
 
     options: SaveOptions
     form_at: Callable[[int, bytes], FileForm]
-    """The form of the i-th model at a path, to which a link may have led."""
     shown: ExitStack
-    """Ends the display of the progress."""
     new_sha1: Callable[[], Any] | None
     types_of: TypesByPattern | None
 

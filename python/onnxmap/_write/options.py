@@ -37,8 +37,8 @@ class SaveReport:
             which large alignments leave in a file, do not count.
         bytes_copied: bytes that went from files to files.
         bytes_referenced: bytes of files that stay as they are and that the models refer to.
-        unused: for each data file, by its path, the bytes that no tensor of the models uses. In a
-            new file, they are alignment.
+        unused: by the path of each data file, the bytes that no tensor of the models uses. Of a new
+            file, they are alignment.
         left_over: old files that were moved aside and could not be removed.
     """
 
