@@ -73,7 +73,7 @@ def verify_tensor(tensor: _core.Tensor) -> bool:
 def verify_tensors(tensors: Iterable[_core.Tensor], progress: ProgressArgument) -> dict[str, str]:
     """Return the digests of the files of a model's tensors; see `Model.verify`."""
     files = data_files(tensors, declared_only=True)
-    _verify(files, progress, keep_going=False)
+    check_files(files, progress)
     return {file.path: file.digest for file in files if file.digest}
 
 
@@ -93,13 +93,7 @@ def verify_files(files: Iterable[DataFile], *, progress: ProgressArgument = Fals
         >>> onnxmap.verify_files(files)  # doctest: +SKIP
         >>> [file.path for file in files if file.failure]  # doctest: +SKIP
     """
-    _verify(list(files), progress, keep_going=True)
-
-
-def _verify(files: Sequence[DataFile], progress: ProgressArgument, *, keep_going: bool) -> None:
-    total = sum(opened.size for opened in _to_read(files).values())
-    with Progress(progress, total, "verifying") as bar:
-        check_files(files, bar, keep_going=keep_going)
+    check_files(list(files), progress, keep_going=True)
 
 
 def data_files(tensors: Iterable[_core.Tensor], *, declared_only: bool) -> list[DataFile]:
@@ -142,58 +136,56 @@ def _open(tensor: _core.Tensor, location: str) -> DataFile:
     return file
 
 
-def _to_read(files: Iterable[DataFile]) -> dict[tuple[int, int], _core.ExternalFile]:
-    """The files that can be read and for which a checksum is declared, in order."""
-    opened = (file.opened for file in files if file.failure is None and file.declared)
-    return {each.identity: each for each in opened if each is not None}
-
-
-def check_files(files: Sequence[DataFile], bar: Progress, *, keep_going: bool = False) -> None:
+def check_files(
+    files: Sequence[DataFile], progress: ProgressArgument, *, keep_going: bool = False
+) -> None:
     """Set the digest of each file, and the failure if it is not a declared one.
 
     Several files are read at a time.
 
     Args:
         files: the files whose checksums to compare.
-        bar: shows how many bytes have been read.
+        progress: as for `verify_files`.
         keep_going: check all files instead of raising the first failure.
 
     Raises:
         ExternalDataError: a file does not match its checksum or cannot be read.
         OSError: the system refused to read a file.
     """
+    to_read = [file for file in files if file.failure is None and file.declared]
+    opened = {file.opened.identity: file.opened for file in to_read if file.opened is not None}
     stopped = threading.Event()
-    opened = _to_read(files)
-    read = [0] * len(opened)  # bytes of each file; only its thread changes them
+    read = dict.fromkeys(opened, 0)  # bytes of each file; only its thread changes them
 
-    def go_on(i: int, nbytes: int) -> bool:
-        read[i] += nbytes
+    def go_on(key: tuple[int, int], nbytes: int) -> bool:
+        read[key] += nbytes
         return not stopped.is_set()
 
+    total = sum(each.size for each in opened.values())
     threads = max(min(_core.usable_cpus(), len(opened)), 1)
     pool = ThreadPoolExecutor(threads, "onnxmap-verify")
-    try:
-        digests = {
-            key: pool.submit(_digest, each, partial(go_on, i))
-            for i, (key, each) in enumerate(opened.items())
-        }
-        for file in files:
-            if file.failure is None and file.declared and file.opened is not None:
-                future = digests[file.opened.identity]
-                while not future.done():  # the bar is updated, and Ctrl-C works
-                    wait([future], timeout=SECONDS_BETWEEN)
-                    bar.show(sum(read))
-                try:
-                    file.digest = future.result()
-                    file.failure = _fault(file)
-                except (OnnxMapError, OSError) as failure:
-                    file.failure = failure
-            if file.failure is not None and not keep_going:
-                raise file.failure
-        bar.show(sum(read))
-    finally:
-        stopped.set()
-        pool.shutdown(cancel_futures=True)
+    with Progress(progress, total, "verifying") as bar:
+        try:
+            digests = {
+                key: pool.submit(_digest, each, partial(go_on, key)) for key, each in opened.items()
+            }
+            for file in files:
+                if file.failure is None and file.declared and file.opened is not None:
+                    future = digests[file.opened.identity]
+                    while not future.done():  # the bar is updated, and Ctrl-C works
+                        wait([future], timeout=SECONDS_BETWEEN)
+                        bar.show(sum(read.values()))
+                    try:
+                        file.digest = future.result()
+                        file.failure = _fault(file)
+                    except (OnnxMapError, OSError) as failure:
+                        file.failure = failure
+                if file.failure is not None and not keep_going:
+                    raise file.failure
+            bar.show(sum(read.values()))
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
 
 
 def _digest(file: _core.ExternalFile, go_on: Callable[[int], bool]) -> str | None:
