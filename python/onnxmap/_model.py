@@ -298,7 +298,8 @@ class Model:
             ValueError: `dtype` is not a floating-point type of ONNX; or the model is closed.
             TypeError: `dtype` is not a type.
         """
-        return _read.arrays.read_arrays(self.initializers, names, dtype, threads, progress)
+        bulk = _core.plan_bulk(self.initializers, names, dtype, copies=True, release_pages=False)
+        return _read.arrays.read_arrays(bulk, threads, progress)
 
     def stream(
         self,
@@ -343,9 +344,10 @@ class Model:
             >>> for name, array in model.stream(window="64MiB"):  # doctest: +SKIP
             ...     print(name, array.mean())
         """
-        return _read.arrays.TensorStream(
-            self.initializers, names, window, threads, dtype, copy, progress
+        bulk = _core.plan_bulk(
+            self.initializers, names, dtype, copies=bool(copy), release_pages=True
         )
+        return _read.arrays.TensorStream(bulk, window, threads, progress)
 
     def stats(
         self,
@@ -380,7 +382,8 @@ class Model:
             >>> [name for name, found in stats.items() if found.nans]  # doctest: +SKIP
             []
         """
-        return _read.stats.read_stats(self.initializers, names, threads, progress)
+        plan = _core.plan_stats(self.initializers, names)
+        return _read.stats.read_stats(plan, threads, progress)
 
     def prefetch(self, names: Sequence[str] | str | None = None) -> None:
         """Ask the system to bring the bytes of initializers into memory before they are used.
@@ -638,7 +641,7 @@ class Model:
             max_shard_size_bytes, dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite,
             replace_read_only, follow_symlinks, sync, progress,
         )  # fmt: skip
-        written = documents.Written(self._open(), self._form)
+        written = documents.Written(self.proto, self._form)
         return documents.write_document(written, path, given)
 
     def extract_weights(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from onnxmap import _core
 from onnxmap._base.paths import absolute_path, is_url, without_file_scheme
 from onnxmap._files.load import load
-from onnxmap._files.save import save_with_copies
+from onnxmap._write.documents import Written, write_documents
 from onnxmap._write.neighbours import file_id, neighbours
-from onnxmap._write.options import SaveReport
+from onnxmap._write.options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
 from onnxmap._write.paths import local_path
 from onnxmap._write.text_files import locations_in_text
 from onnxmap.errors import OnnxMapError, SaveError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from onnxmap._base.paths import Path
     from onnxmap._model import Model
     from onnxmap._show.progress import ProgressArgument
-
-    How = tuple[bool, bool, bool, ProgressArgument]  # overwrite, replace_read_only, sync, progress
 
 
 _MODEL_SUFFIX = ".onnx"
@@ -87,7 +85,10 @@ def copy_model(
         >>> onnxmap.copy_model("model.onnx", "backup/").bytes_copied  # doctest: +SKIP
         4294967296
     """
-    place = Place(path, new_path, (overwrite, replace_read_only, sync, progress))
+    how = SaveOptions(
+        overwrite=overwrite, replace_read_only=replace_read_only, sync=sync, progress=progress
+    )
+    place = Place(path, new_path, how)
     with load(path, **options) as model:
         files = _core.file_paths(model._open())
         copies = place.new_locations(files, place.neighbours(files))
@@ -102,17 +103,18 @@ class Place:
     Args:
         path: the model.
         new_path: a directory, or the path of the new file.
-        how: the arguments of `copy_model` after the paths.
+        how: the options of the save.
         may_stay: whether a data file may be that of the new model, too, in the same directory.
 
     Attributes:
         old: the absolute path of the model; None if that is a URL.
         path: the absolute path of the new file.
         folder: its directory.
-        replace_read_only: as for `save`.
     """
 
-    def __init__(self, path: Path, new_path: Path, how: How, may_stay: bool = False) -> None:
+    def __init__(
+        self, path: Path, new_path: Path, how: SaveOptions, may_stay: bool = False
+    ) -> None:
         source, new = without_file_scheme(os.fsencode(path)), os.fsdecode(new_path)
         self.old = None if is_url(source) else os.fsdecode(absolute_path(source))
         self.path = os.fsdecode(local_path(new.rstrip("/") or new[:1]))
@@ -123,7 +125,6 @@ class Place:
             raise SaveError(f"{new} is no folder", code="save.no_folder")
         self.folder, self._name = os.path.split(self.path)
         self._how, self._may_stay = how, may_stay
-        self._overwrite, self.replace_read_only = how[:2]
         # Models that count as neighbours, whatever they are called.
         self._old = [] if self.old is None else [self.old]
         there = [each for each in (self.path, *self._old) if os.path.exists(each)]
@@ -133,7 +134,7 @@ class Place:
             )
         self._check_taken([self.path])
         if os.path.isdir(self.folder):
-            _core.check_output(os.fsencode(self.path), self.replace_read_only)
+            _core.check_output(os.fsencode(self.path), how.replace_read_only)
 
     def is_same_folder(self) -> bool:
         """Return whether the model stays in its directory."""
@@ -200,7 +201,7 @@ class Place:
         if location == old_location and self.is_same_folder():
             return self._may_stay
         path = os.path.join(self.folder, location)
-        return not self._overwrite or not os.path.lexists(path) or self._is_replaced(path)
+        return not self._how.overwrite or not os.path.lexists(path) or self._is_replaced(path)
 
     def _is_replaced(self, path: str) -> bool:
         """Whether a file is a data file of the model that is replaced, and nobody else's."""
@@ -217,19 +218,30 @@ class Place:
         for location in locations:
             _core.check_data_location(os.fsencode(self.folder), os.fsencode(location))
         self._check_taken(os.path.join(self.folder, location) for location in locations)
-        if self._overwrite and os.path.lexists(self.path):
+        if self._how.overwrite and os.path.lexists(self.path):
             user = neighbours([self.folder], [self.path], self._old).user_of(self.path)
             if user is not None:
                 raise SaveError(f"{self.path} has values of {user}", code="save.own_data")
 
     def _check_taken(self, paths: Iterable[str]) -> None:
-        for path in () if self._overwrite else paths:
+        for path in () if self._how.overwrite else paths:
             if os.path.lexists(path):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
 
     def save(self, model: Model, copies: Mapping[str, str]) -> SaveReport:
-        """Save the model here, with copies of data files: the new location of each by the old."""
+        """Save the model here, with copies of data files: the new location of each by the old.
+
+        Of a copied file, only ranges that tensors use are copied. Other locations stay as they are,
+        readable or not. The old checksums do not fit the copies, which get new ones.
+        """
+        document = model._open()
         entries = (entry for _, tensor in model.tensors() for entry in tensor.proto.external_data)
-        has_checksums = any(entry.key == "checksum" for entry in entries)
+        options = replace(
+            self._how,
+            size_threshold_bytes=0,
+            checksum=any(entry.key == "checksum" for entry in entries),
+            allow_over_2gib=document.nbytes > MOST_FOR_PROTOBUF,
+        )
         encoded = {os.fsencode(old): os.fsencode(new) for old, new in copies.items()}
-        return save_with_copies(model, self.path, encoded, has_checksums, *self._how)
+        written = Written(document.proto, model._form, needed="none")
+        return write_documents({self.path: written}, options, encoded)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from onnxmap import _core
 from onnxmap._files.copies import Place
 from onnxmap._files.load import load
-from onnxmap._write.options import SaveReport
+from onnxmap._write.options import SaveOptions, SaveReport
 from onnxmap.errors import SaveError, UnsafePathError
 
 if TYPE_CHECKING:
@@ -90,21 +90,24 @@ def move_model(
         >>> onnxmap.move_model("model.onnx", "final.onnx").moved  # doctest: +SKIP
         {'/m/model.onnx': '/m/final.onnx', '/m/model.data': '/m/final.data'}
     """
-    place = Place(path, new_path, (overwrite, replace_read_only, sync, progress), may_stay=True)
+    how = SaveOptions(
+        overwrite=overwrite, replace_read_only=replace_read_only, sync=sync, progress=progress
+    )
+    place = Place(path, new_path, how, may_stay=True)
     if place.old is None:
         raise SaveError("only a local file can be moved", code="save.not_local")
     if os.path.islink(place.old):
         message = f"{os.fsdecode(path)} is a symbolic link; move the file that it leads to"
         raise SaveError(message, code="save.link")
     with load(place.old, **options) as model:
-        return _Move(place, place.old, model, sync).carry_out()
+        return _Move(place, place.old, model, how).carry_out()
 
 
 class _Move:
     """What happens to the data files, by location: the new location, or why a file stays."""
 
-    def __init__(self, place: Place, old: str, model: Model, sync: bool) -> None:
-        self._place, self._old, self._model, self._sync = place, old, model, sync
+    def __init__(self, place: Place, old: str, model: Model, how: SaveOptions) -> None:
+        self._place, self._old, self._model, self._how = place, old, model, how
         self._folder = os.path.dirname(old)
         self._moves: dict[str, str] = {}
         self._copies: dict[str, str] = {}
@@ -160,13 +163,13 @@ class _Move:
                     undo.callback(self._could_remove, file)
                 try:
                     self._rename(renamed, undo)
-                    _core.remove_file(*old, self._sync)
+                    _core.remove_file(*old, self._how.sync)
                 except BaseException:
                     if not os.path.lexists(self._old):  # the new model is the only one
                         undo.pop_all()
                     raise
             elif was_there:
-                _core.rename_file(*old, *new, self._sync, True, place.replace_read_only)
+                _core.rename_file(*old, *new, self._how.sync, True, self._how.replace_read_only)
             else:
                 self._rename({new: old}, undo)
             undo.pop_all()
@@ -182,7 +185,7 @@ class _Move:
 
     def _saved(self, undo: ExitStack, data_files: Iterable[File]) -> SaveReport:
         """Save the new model, which refers to the data files under their new names."""
-        folders = _core.folders_beneath(self._sync)
+        folders = _core.folders_beneath(self._how.sync)
         undo.callback(folders.remove)
         for file in data_files:
             folders.make(*file)
@@ -197,12 +200,12 @@ class _Move:
         """Rename files: the old name of each by the new one."""
         for new, old in files.items():
             undo.callback(_rename_back, new, old)  # first: a signal may come after the rename
-            _core.rename_file(*old, *new, self._sync)
+            _core.rename_file(*old, *new, self._how.sync)
 
     def _could_remove(self, file: File) -> bool:
         """Remove a file that no longer matters, and return whether it is gone."""
         with suppress(OSError, UnsafePathError):
-            _core.remove_file(*file, self._sync)
+            _core.remove_file(*file, self._how.sync)
         return not os.path.lexists(_path(file))
 
 

@@ -11,7 +11,7 @@ from onnxmap._base.options import Options
 from onnxmap._files.load import open_buffer
 from onnxmap._model import Model
 from onnxmap._write.documents import Written, write_document, write_documents
-from onnxmap._write.options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
+from onnxmap._write.options import SaveOptions, SaveReport
 from onnxmap._write.paths import folder_of
 from onnxmap._write.streams import own_descriptor
 
@@ -214,46 +214,6 @@ def save_all(
     return write_documents(written, options)
 
 
-def save_with_copies(
-    model: Model,
-    path: Path,
-    copies: Mapping[bytes, bytes],
-    checksum: bool = False,
-    overwrite: bool = False,
-    replace_read_only: bool = False,
-    sync: bool = True,
-    progress: ProgressArgument = False,
-) -> SaveReport:
-    """Write a model, and copies of some of its data files beside it.
-
-    Args:
-        model: the model. Locations that are not in `copies` stay as they are, readable or not.
-        path: the path of the file.
-        copies: by location, the new location of each data file that is copied. Only ranges that
-            tensors use are copied.
-        checksum: note the SHA-1 of the copies in their tensors; old ones do not fit.
-        overwrite: replace files that exist. Else a name that is taken is an error.
-        replace_read_only: as for `save`.
-        sync: as for `save`.
-        progress: as for `save`.
-
-    Raises:
-        The errors of `save`.
-    """
-    document = model._open()
-    options = SaveOptions(
-        size_threshold_bytes=0,
-        checksum=checksum,
-        allow_over_2gib=document.nbytes > MOST_FOR_PROTOBUF,
-        overwrite=overwrite,
-        replace_read_only=replace_read_only,
-        sync=sync,
-        progress=progress,
-    )
-    written = Written(document, model._form, needed="none")
-    return write_documents({path: written}, options, copies)
-
-
 def dumps(model: Any) -> bytes:
     """Return a model, an `onnx_ir.Model`, or any message, as bytes, edits included.
 
@@ -291,14 +251,13 @@ def written_of(
 def _known(model: Any) -> Written | None:
     """What is written for a model that knows its folder; None for another message."""
     if isinstance(model, Model):
-        return Written(model._open(), model._form)
+        return Written(model.proto, model._form)
     if _is_ir(model):
         from onnxmap.interop.from_libraries import from_ir  # needs an optional library
 
-        return Written(from_ir(model)._open())
+        return Written(from_ir(model).proto)
     if isinstance(model, _core.ProtoView) and model.message_type == "ModelProto":
-        document = _core.document_of(model)
-        return None if document is None else Written(document)
+        return None if _core.document_of(model) is None else Written(model)
     return None
 
 
@@ -318,7 +277,7 @@ def _of_message(
         external_root = folder_of(path, follow_symlinks)
     document = open_buffer(data, "ModelProto", Options(), external_root)
     locations = _core.take_locations(document)
-    return Written(document, locations=locations, needed="all" if is_file else "none")
+    return Written(document.proto, locations=locations, needed="all" if is_file else "none")
 
 
 def _is_ir(model: object) -> bool:

@@ -377,7 +377,7 @@ def _write(
 ) -> SaveReport:
     found = written_of(model, path, None, False)
     if names is not None:
-        initializers = Model(found.document, None, Options()).initializers
+        initializers = _core.wrap(found.proto.graph).initializers
         chosen = [initializers[name].name for name in initializers._selected(names)]
         if isinstance(names, str) and not chosen:
             text = f"no initializer matches {escape(repr(names))}"

@@ -16,16 +16,11 @@ from onnxmap._base.text import bytes_in_words
 from onnxmap._show.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     import numpy.typing as npt
 
-    from onnxmap._core import Initializers
-    from onnxmap._show.progress import ProgressArgument
-
-    Names = Sequence[str] | str | None
     from onnxmap._base.enums import DataType
+    from onnxmap._show.progress import ProgressArgument
 
     FloatType = npt.DTypeLike | DataType | None
 
@@ -34,15 +29,10 @@ _DELAY = 0.5  # seconds of work before a bar appears
 
 
 def read_arrays(
-    initializers: Initializers,
-    names: Names,
-    dtype: FloatType,
-    threads: int | None,
-    progress: ProgressArgument,
+    bulk: _core.Bulk, threads: int | None, progress: ProgressArgument
 ) -> dict[str, np.ndarray[Any, Any]]:
     """See `Model.arrays`."""
     count = thread_count(threads)
-    bulk = _core.plan_bulk(initializers, names, dtype, copies=True, release_pages=False)
     with Progress(progress, bulk.nbytes, "reading", delay=_DELAY) as shown:
         return bulk.arrays(count, shown.callback)
 
@@ -65,19 +55,11 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
     """
 
     def __init__(
-        self,
-        initializers: Initializers,
-        names: Names,
-        window: int | str,
-        threads: int | None,
-        dtype: FloatType,
-        copy: bool,
-        progress: ProgressArgument,
+        self, bulk: _core.Bulk, window: int | str, threads: int | None, progress: ProgressArgument
     ) -> None:
         nbytes, count = parse_size(window), thread_count(threads)
         if nbytes <= 0:
             raise ValueError(f"window must be positive, not {window!r}")
-        bulk = _core.plan_bulk(initializers, names, dtype, copies=bool(copy), release_pages=True)
         self._nbytes = bulk.array_nbytes
         self._core = _core.start_stream(bulk, min(nbytes, _MOST_WINDOW), count)
         _streams.add(self)

@@ -16,7 +16,6 @@ from onnxmap._show.result_tables import ByName
 
 if TYPE_CHECKING:
     from onnxmap._base.enums import DataType
-    from onnxmap._core import Initializers
     from onnxmap._show.progress import ProgressArgument
 
 Number = int | float
@@ -104,14 +103,8 @@ class ModelStats(ByName[TensorStats]):
         return ((name, *cells(found)) for name, found in self.items())
 
 
-def read_stats(
-    initializers: Initializers,
-    names: Sequence[str] | str | None,
-    threads: int | None,
-    progress: ProgressArgument,
-) -> ModelStats:
+def read_stats(plan: _core.Stats, threads: int | None, progress: ProgressArgument) -> ModelStats:
     """See `Model.stats`."""
-    plan = _core.plan_stats(initializers, names)
     with Progress(progress, plan.nbytes, "reading", delay=_DELAY) as shown:
         rows, total = plan.read(thread_count(threads), shown.callback)
     tensors = {name: TensorStats(dtype, shape, *found) for name, dtype, shape, found in rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +23,7 @@ from onnxmap._write.text_files import locations_in_text, text_of
 if TYPE_CHECKING:
     from typing import BinaryIO, Literal
 
+    from onnxmap._base.any_message import Message
     from onnxmap._base.paths import Path
 
     Writer = Callable[[bytes], object]
@@ -30,48 +31,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """A model to be written.
+    """A model, or another message, to be written.
 
     Attributes:
-        form: of the file that the document was loaded from.
-        locations: the data files for values that are in the document, by the positions of the
+        form: of the file that the message was loaded from.
+        locations: the data files for values that are in the message, by the positions of the
             tensors.
         needed: which external values that stay must be there: by default, those that an edit
             placed.
     """
 
-    document: _core.Document
+    proto: Message
     form: FileForm = BINARY
     locations: dict[int, bytes] = field(default_factory=dict)
     needed: Literal["all", "placed", "none"] = "placed"
 
 
-@dataclass(frozen=True)
 class _Hooks:
     """What the core asks of Python during a save.
 
-    Attributes:
-        form_at: the form of the i-th model at a path, to which a link may have led.
+    Args:
+        forms: those of the files that the models were loaded from.
+        form: that of all new files; None: the options and the paths say it.
+        options: the options of the save.
         shown: ends the display of the progress.
     """
 
-    options: SaveOptions
-    form_at: Callable[[int, bytes], FileForm]
-    shown: ExitStack
-    new_sha1: Callable[[], Any] | None
-    types_of: TypesByPattern | None
-
     locations_in_text = staticmethod(locations_in_text)
 
+    def __init__(
+        self, forms: list[FileForm], form: FileForm | None, options: SaveOptions, shown: ExitStack
+    ) -> None:
+        self._forms, self._form, self._shown = forms, form, shown
+        self._format, self._progress = options.format, options.progress
+        self.new_sha1 = _new_sha1 if options.checksum else None
+        self.types_of = None if options.dtype is None else TypesByPattern(options.dtype)
+
     def encoder_of(self, i: int, path: bytes) -> Writer | None:
-        form = self.form_at(i, path)
+        form = self._form or form_of(path, self._format, self._forms[i])
         return None if form == BINARY else partial(text_of, form=form)
 
     def start(self, total: int) -> Callable[[int, int], object] | None:
         if self.types_of:
             self.types_of.check_patterns()
-        progress = Progress(self.options.progress, total, "saving")
-        return self.shown.enter_context(progress).callback
+        progress = Progress(self._progress, total, "saving")
+        return self._shown.enter_context(progress).callback
 
 
 def write_document(model: Written, path: Path | BinaryIO, options: SaveOptions) -> SaveReport:
@@ -93,13 +97,8 @@ def write_documents(
     """
     if copies is None:
         options.check()
-    given = [
-        (each.document.proto, local_path(path), each.locations, each.needed)
-        for path, each in models.items()
-    ]
-    forms = [each.form for each in models.values()]
-    form_at = lambda i, path: form_of(path, options.format, forms[i])
-    return _save(given, options, form_at, copies=None if copies is None else dict(copies))
+    placed = [(local_path(path), each) for path, each in models.items()]
+    return _save(placed, options, copies=None if copies is None else dict(copies))
 
 
 def write_checkpoint(model: Written, path: Path, options: CheckpointOptions) -> SaveReport:
@@ -107,8 +106,7 @@ def write_checkpoint(model: Written, path: Path, options: CheckpointOptions) -> 
     place = local_path(path)
     options = replace(options, external_data=os.path.basename(place))
     options.check()
-    given = [(model.document.proto, place, dict[int, bytes](), "placed")]
-    return _save(given, options, lambda *_: BINARY)
+    return _save([(place, Written(model.proto))], options, BINARY)
 
 
 def write_message(
@@ -119,29 +117,26 @@ def write_message(
     with own_stream(path) as stream:
         take = None if stream is None else _writer(stream)
         place = b"" if take else local_path(path)
-        models = [(message, place, dict[int, bytes](), "placed")]
-        return _save(models, options, lambda *_: BINARY, is_message=True, take=take)
+        return _save([(place, Written(message))], options, BINARY, is_message=True, take=take)
 
 
 def _write_to(model: Written, file: Any, options: SaveOptions) -> SaveReport:
     options.check()
     if options.external_data:
         raise ValueError("a file object has no folder for a data file; pass a path")
-    given = [(model.document.proto, b"", model.locations, "placed")]
-    return _save(given, options, lambda *_: options.format or BINARY, take=_writer(file))
+    return _save([(b"", model)], options, options.format or BINARY, take=_writer(file))
 
 
 def _save(
-    models: Sequence[tuple[Any, bytes, dict[int, bytes], str]],
+    models: list[tuple[bytes, Written]],
     options: SaveOptions,
-    form_at: Callable[[int, bytes], FileForm],
+    form: FileForm | None = None,
     **given: Any,
 ) -> SaveReport:
     with ExitStack() as shown:
-        new_sha1 = _new_sha1 if options.checksum else None
-        types_of = None if options.dtype is None else TypesByPattern(options.dtype)
-        hooks = _Hooks(options, form_at, shown, new_sha1, types_of)
-        return SaveReport(**_core.save_models(list(models), options, hooks, **given))
+        hooks = _Hooks([each.form for _, each in models], form, options, shown)
+        rows = [(each.proto, path, each.locations, each.needed) for path, each in models]
+        return SaveReport(**_core.save_models(rows, options, hooks, **given))
 
 
 def _writer(file: Any) -> Writer:
