@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from onnxmap import _core, _read
@@ -81,23 +82,20 @@ class Model:
     A Model is equal to itself only. Compare the `proto` of two models to compare their content.
     """
 
-    __slots__ = ("_document", "_external_root", "_form", "_graph", "_options", "_path")
+    __slots__ = ("_document", "_form", "_graph", "_options", "_path")
 
     def __init__(
         self,
         document: _core.Document,
         path: bytes | None,
         options: Options,
-        external_root: str | None = None,
         form: FileForm = BINARY,
     ) -> None:
         self._document: _core.Document | None = document
         self._graph: Graph | None = None  # until it is asked for
         self._path = None if path is None else os.fsdecode(path)
         self._form = form  # of the file
-        # The arguments of `load`, to open the model again.
-        self._options = options
-        self._external_root = external_root
+        self._options = options  # to open the model again
         let_ipython_complete(Model)  # IPython may have been imported since onnxmap was
 
     def _open(self) -> _core.Document:
@@ -109,14 +107,7 @@ class Model:
     def _with(self, document: _core.Document) -> Model:
         """A new model that opens external data as this one does."""
         root = os.fsdecode(document.external_root) or None
-        return Model(document, None, self._options, root)
-
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments that open the model again in another process."""
-        given = self._options.unusual()
-        if self._external_root is not None:
-            given["external_root"] = self._external_root
-        return given
+        return Model(document, None, replace(self._options, external_root=root))
 
     def close(self) -> None:
         """Drop the model's reference to its file. Arrays that exist stay valid."""

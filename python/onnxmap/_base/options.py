@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from onnxmap import _core
 from onnxmap._base.limits import Limits
+from onnxmap._base.paths import absolute_or_url
 
 # For type checkers. The core decides which names there are.
 Io = Literal["auto", "mmap", "read"]
@@ -39,36 +41,49 @@ _NAMES = _core.option_names()
 _DEFAULT_LIMITS = Limits()
 
 
+@dataclass
 class Options:
     """The checked arguments that `load` and its variants share, as the core takes them.
 
     Nothing changes them later.
     """
 
-    def __init__(
-        self,
-        link_policy: LinkPolicy = "contained",
-        allow_hardlinks: bool = False,
-        io: Io = "auto",
-        check: Check = "full",
-        watch: bool = True,
-        lenient: bool = False,
-        limits: Limits | None = None,
-    ) -> None:
-        self.link_policy = _choice("link_policy", link_policy)
-        self.allow_hardlinks = _flag("allow_hardlinks", allow_hardlinks)
-        self.io = _choice("io", io)
-        self.check = _choice("check", check)
-        self.watch = _flag("watch", watch)
-        self.lenient = _flag("lenient", lenient)
-        given: object = limits
-        if not isinstance(given, Limits | None):
-            raise TypeError(f"limits must be an onnxmap.Limits, not {type(given).__name__}")
-        self.limits = _DEFAULT_LIMITS if given is None else given
+    link_policy: LinkPolicy = "contained"
+    allow_hardlinks: bool = False
+    io: Io = "auto"
+    check: Check = "full"
+    watch: bool = True
+    lenient: bool = False
+    limits: Any = None  # becomes a Limits
+    external_root: Any = None  # becomes an absolute path, or a URL, as a str
+    storage_options: Mapping[str, object] | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in _NAMES.items():
+            given = getattr(self, name)
+            # Another class may claim to equal every text.
+            text = str.__str__(given) if isinstance(given, str) else ""
+            if text not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, not {given!r}"
+                )
+            setattr(self, name, text)
+        for name in ("allow_hardlinks", "watch", "lenient"):
+            if not isinstance(given := getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, not {given!r}")
+        if not isinstance(self.limits, Limits | None):
+            raise TypeError(f"limits must be an onnxmap.Limits, not {type(self.limits).__name__}")
+        if self.limits is None:
+            self.limits = _DEFAULT_LIMITS
+        if self.external_root is not None:
+            self.external_root = absolute_or_url(self.external_root)
 
     def unusual(self) -> dict[str, Any]:
-        """Return the arguments that are not the defaults, to load again with the same options."""
-        usual = vars(Options())
+        """Return the arguments that are not the defaults, to load again with the same options.
+
+        `storage_options` are left out: they may hold passwords.
+        """
+        usual = {**vars(Options()), "storage_options": self.storage_options}
         return {name: value for name, value in vars(self).items() if value != usual[name]}
 
 
@@ -78,17 +93,3 @@ def options_of(view: _core.ProtoView) -> Options:
     _, policy, lenient, limits = view._reading()
     links, hardlinks, io, watch = policy
     return Options(links, hardlinks, io, watch=watch, lenient=lenient, limits=Limits(**limits))
-
-
-def _choice(name: str, value: object) -> str:
-    # Another class may claim to equal every text.
-    text = str.__str__(value) if isinstance(value, str) else ""
-    if text in (known := _NAMES[name]):
-        return text
-    raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}")
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
-    return value

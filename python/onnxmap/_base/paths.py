@@ -24,6 +24,24 @@ def absolute_path(path: bytes) -> bytes:
     return joined if b".." in joined.split(b"/") else os.path.normpath(joined)
 
 
+def checked_name(path: Path, advice: str = "") -> bytes:
+    """Return a path, or a URL, as bytes. `advice`: what the error for a wrong one adds.
+
+    Raises:
+        ValueError: it has a null byte.
+    """
+    name = without_file_scheme(os.fsencode(path))
+    if b"\0" in name:
+        raise ValueError(f"embedded null byte in a path{advice}")
+    return name
+
+
+def absolute_or_url(path: Path) -> str:
+    """Return the absolute path, or the URL as it is."""
+    name = checked_name(path)
+    return os.fsdecode(name if is_url(name) else absolute_path(name))
+
+
 def is_url(name: bytes) -> bool:
     """Return whether a name is a URL, like `s3://…`, and not the name of an existing file."""
     return b"://" in name and bool(_URL.match(name)) and not os.path.exists(name)  # noqa: PTH110

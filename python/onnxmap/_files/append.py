@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._base.paths import absolute_path, is_url, without_file_scheme
+from onnxmap._base.paths import absolute_path, checked_name, is_url
 from onnxmap._base.text import escape
 from onnxmap._files.load import load
 from onnxmap._write.options import MOST_FOR_PROTOBUF, SaveReport
@@ -59,7 +59,7 @@ def append(
             another `append`; call again.
         OSError: the system cannot write.
     """
-    name = without_file_scheme(os.fsencode(path))
+    name = checked_name(path)
     if is_url(name):
         raise SaveError("only a local file can be appended to", code="save.remote")
     name = absolute_path(name)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxmap import _core, _read
-from onnxmap._base.file_forms import BINARY
 from onnxmap._base.options import Options
-from onnxmap._base.paths import absolute_path, is_url, without_file_scheme
+from onnxmap._base.paths import absolute_path, checked_name, is_url
 from onnxmap._base.text import escape
 from onnxmap._model import Model
 from onnxmap._write.text_files import bytes_of_text_file
@@ -97,30 +96,36 @@ def load(
         >>> model = onnxmap.load("model.onnx")  # doctest: +SKIP
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
-    options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    form = BINARY
+    options = Options(
+        link_policy, allow_hardlinks, io, check, watch, lenient, limits, external_root,
+        storage_options,
+    )  # fmt: skip
     try:
-        document, name = open_file(path, "ModelProto", options, external_root, storage_options)
-        _check_view(document, name)
+        document, name = open_file(path, "ModelProto", options)
     except ParseError as error:
-        name = checked_name(path)
-        root = _folder_of(name) if external_root is None else external_root
         # What is not regular is a pipe, which would have to be waited for.
-        may_be_text = error.code != "model.not_regular" and not is_url(name)
-        try:
-            found = bytes_of_text_file(name) if may_be_text else None
-            if found is not None:
-                data, form = found
-                document = open_buffer(
-                    data, "ModelProto", options, root, storage=storage_options, require_model=True
-                )
-        except ParseError as wrong:
-            place = escape(repr(os.fsdecode(name)))
-            wrong.args = (f"{place}: {str(wrong).removeprefix('buffer: ')}",)
-            raise wrong from None
-        if found is None:
+        is_regular = error.code != "model.not_regular"
+        model = _load_text(checked_name(path), options) if is_regular else None
+        if model is None:
             raise
-    return Model(document, name, options, _given_root(external_root), form)
+        return model
+    _check_view(document, name)
+    return Model(document, name, options)
+
+
+def _load_text(name: bytes, options: Options) -> Model | None:
+    """The model in a file in a text form; None for any other file."""
+    try:
+        found = None if is_url(name) else bytes_of_text_file(name)
+        if found is None:
+            return None
+        root = _root(options, _folder_of(name))
+        document = _core.load_buffer(found[0], "ModelProto", options, root, require_model=True)
+    except ParseError as wrong:
+        place = escape(repr(os.fsdecode(name)))
+        wrong.args = (f"{place}: {str(wrong).removeprefix('buffer: ')}",)
+        raise wrong from None
+    return Model(document, name, options, found[1])
 
 
 def _check_view(document: _core.Document, name: bytes) -> None:
@@ -157,11 +162,11 @@ def loads(
     External data need an `external_root`; `io`, `watch`, `storage_options` and the policies apply
     to external files only. For the arguments and errors, see `load`.
     """
-    options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    document = open_buffer(
-        buffer, "ModelProto", options, external_root, storage=storage_options, require_model=True
-    )
-    return Model(document, None, options, _given_root(external_root))
+    options = Options(
+        link_policy, allow_hardlinks, io, check, watch, lenient, limits, external_root,
+        storage_options,
+    )  # fmt: skip
+    return Model(open_buffer(buffer, "ModelProto", options, require_model=True), None, options)
 
 
 def load_arrays(
@@ -199,15 +204,15 @@ def load_proto(
     """
     check_name(message)
     call = _LOADS_PROTO.format("{}", message)
-    options = Options(io=io, limits=limits)
-    return open_file(path, message, options, None, storage_options, call)[0].proto
+    options = Options(io=io, limits=limits, storage_options=storage_options)
+    return open_file(path, message, options, call)[0].proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """Return a view of a message in a buffer, without copying it; see `load_proto`."""
     check_name(message)
     call = _LOADS_PROTO.format("{}", message)
-    return open_buffer(buffer, message, Options(limits=limits), None, call).proto
+    return open_buffer(buffer, message, Options(limits=limits), call).proto
 
 
 def wrap(view: _core.ProtoView) -> Any:
@@ -234,14 +239,6 @@ def wrap(view: _core.ProtoView) -> Any:
     return found
 
 
-def _given_root(external_root: Path | None) -> str | None:
-    """The folder as an absolute path, or a URL; None if none is given."""
-    if external_root is None:
-        return None
-    root = checked_name(external_root)
-    return os.fsdecode(root if is_url(root) else absolute_path(root))
-
-
 def check_name(message: object) -> None:
     """Raise TypeError if the name of a type of message is no str."""
     if not isinstance(message, str):
@@ -252,10 +249,8 @@ def open_buffer(
     buffer: Buffer,
     message: str,
     options: Options,
-    external_root: Path | None,
     call: str = "loads({})",
     *,
-    storage: Storage = None,
     require_model: bool = False,
 ) -> _core.Document:
     """Open the document of a message in a buffer; errors name the function of `call`.
@@ -268,7 +263,7 @@ def open_buffer(
     if isinstance(given, str | os.PathLike):
         raise TypeError(f"{function} takes the bytes themselves; {of_path} takes a path")
     _check_kind(given, message, f"{function} takes bytes", call)
-    root = _root(external_root, storage, options.limits, b"")
+    root = _root(options, b"")
     try:
         return _core.load_buffer(buffer, message, options, root, require_model=require_model)
     except ParseError as error:
@@ -279,29 +274,24 @@ def open_buffer(
 
 
 def open_file(
-    path: Path,
-    message: str,
-    options: Options,
-    external_root: Path | None = None,
-    storage: Storage = None,
-    call: str = "loads({})",
+    path: Path, message: str, options: Options, call: str = "loads({})"
 ) -> tuple[_core.Document, bytes]:
     """Open the document of a file or a URL. Return its name as bytes, too.
 
     `call` is the call for bytes instead of a path, which errors advise.
     """
     _check_kind(path, message, "path must be a path", call, _BUFFERS)
-    name = checked_name(path, call)
+    name = checked_name(path, _advice(call))
     if is_url(name):
         if options.io == "mmap":
             raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
         url, remote = os.fsdecode(name), _read.remote_files
-        own = remote.RemoteFolder(url, storage, options.limits, of_file=True)
-        root = _root(external_root, storage, options.limits, own)
-        with remote.opening_file(url, storage, options.limits) as file:
+        own = remote.RemoteFolder(url, options.storage_options, options.limits, of_file=True)
+        root = _root(options, own)
+        with remote.opening_file(url, options.storage_options, options.limits) as file:
             return _core.load_remote(file, message, options, root, own.url), name
     folder = _folder_of(name)
-    root = _root(external_root, storage, options.limits, folder)
+    root = _root(options, folder)
     try:
         return _core.load_file(name, message, options, root, folder), name
     except OSError as error:
@@ -332,28 +322,20 @@ def _check_kind(
     raise TypeError(f"{takes}, not a {kind}; use onnxmap.{used} for that")
 
 
-def _root(
-    path: Path | None, storage: Storage, limits: Limits | None, usual: bytes | RemoteFolder
-) -> bytes | RemoteFolder:
+def _root(options: Options, usual: bytes | RemoteFolder) -> bytes | RemoteFolder:
     """A folder for external data, in the form that the core takes; `usual` if none is given."""
-    if path is None:
+    if options.external_root is None:
         return usual
-    name = checked_name(path)
+    name = os.fsencode(options.external_root)
     if not is_url(name):
-        return absolute_path(name)
-    return _read.remote_files.RemoteFolder(os.fsdecode(name), storage, limits)
-
-
-def checked_name(path: Path, call: str = "") -> bytes:
-    name = without_file_scheme(os.fsencode(path))
-    if b"\0" in name:
-        raise ValueError(f"embedded null byte in a path{_advice(call)}")
-    return name
+        return name
+    given = options.external_root, options.storage_options, options.limits
+    return _read.remote_files.RemoteFolder(*given)
 
 
 def _advice(call: str) -> str:
     """What an error adds if the bytes of a file may have been given as its path."""
-    return f"; use onnxmap.{call.replace('{}', 'data', 1)} for the bytes of a file" if call else ""
+    return f"; use onnxmap.{call.replace('{}', 'data', 1)} for the bytes of a file"
 
 
 def _folder_of(name: bytes) -> bytes:

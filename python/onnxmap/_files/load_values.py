@@ -52,7 +52,8 @@ def load_tensor(
             if it could be read as a tensor without a type).
     """
     call = "loads_tensor({})"
-    return _tensor(*open_file(path, "TensorProto", Options(**options), external_root, call=call))
+    given = Options(**options, external_root=external_root)
+    return _tensor(*open_file(path, "TensorProto", given, call))
 
 
 def loads_tensor(
@@ -60,7 +61,8 @@ def loads_tensor(
 ) -> _core.Tensor:
     """Return the tensor in a buffer that holds one TensorProto, without copying it; see `loads`."""
     call = "loads_tensor({})"
-    return _tensor(open_buffer(buffer, "TensorProto", Options(**options), external_root, call))
+    given = Options(**options, external_root=external_root)
+    return _tensor(open_buffer(buffer, "TensorProto", given, call))
 
 
 def _tensor(document: _core.Document, name: bytes | None = None) -> _core.Tensor:
@@ -87,7 +89,7 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
     """
     call = "wrap(onnxmap.loads_proto({}, 'OperatorSetProto'))"
     options = Options(io=io, limits=limits)
-    document, name = open_file(path, "OperatorSetProto", options, call=call)
+    document, name = open_file(path, "OperatorSetProto", options, call)
     magic = document.proto.magic
     if magic != MAGIC:
         raise ParseError(
@@ -114,14 +116,14 @@ def load_value(path: Path, kind: Kind, *, limits: Limits | None = None) -> Value
     """
     message = message_of_kind(kind)
     call = f"loads_value({{}}, {kind!r})"
-    return _value_of(open_file(path, message, Options(limits=limits), call=call)[0].proto)
+    return _value_of(open_file(path, message, Options(limits=limits), call)[0].proto)
 
 
 def loads_value(buffer: Buffer, kind: Kind, *, limits: Limits | None = None) -> Value:
     """Return the value in a buffer, without copying it; see `load_value`."""
     message = message_of_kind(kind)
     call = f"loads_value({{}}, {kind!r})"
-    return _value_of(open_buffer(buffer, message, Options(limits=limits), None, call).proto)
+    return _value_of(open_buffer(buffer, message, Options(limits=limits), call).proto)
 
 
 class TestData(NamedTuple):

@@ -40,13 +40,13 @@ _LEAST_WEIGHT = 4096  # bytes; fewer are in the pickle
 def reduce_model(model: Model) -> _Reduced:
     document, path = model._open(), model.path
     if path is None:
-        return _model_of_bytes, (model.proto.SerializeToString(), model._arguments())
+        return _model_of_bytes, (model.proto.SerializeToString(), model._options.unusual())
     if not is_url(os.fsencode(path)):
         _core.check_in_place(document)
         path = os.fsdecode(absolute_path(os.fsencode(path)))
     digest = digest_of(document.read, document.nbytes, path)
     edits = _without_weights(model) if document.edited else ()
-    return _model_of_file, (path, model._arguments(), document.nbytes, digest, *edits)
+    return _model_of_file, (path, model._options.unusual(), document.nbytes, digest, *edits)
 
 
 def _model_of_bytes(data: bytes, options: dict[str, Any]) -> Model:
@@ -134,5 +134,5 @@ def _message(
 ) -> Any:
     if root is not None:
         root = relocated_to() or root
-    view = open_buffer(data, name, Options(**options), root).proto
+    view = open_buffer(data, name, Options(**options, external_root=root)).proto
     return view if is_view else wrap(view)

@@ -275,7 +275,7 @@ def _of_message(
     is_file = not hasattr(path, "write") and own_descriptor(path) is None
     if external_root is None and is_file:
         external_root = folder_of(path, follow_symlinks)
-    document = open_buffer(data, "ModelProto", Options(), external_root)
+    document = open_buffer(data, "ModelProto", Options(external_root=external_root))
     locations = _core.take_locations(document)
     return Written(document.proto, locations=locations, needed="all" if is_file else "none")
 

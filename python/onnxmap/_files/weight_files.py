@@ -19,9 +19,9 @@ from numpy.lib import format as npy
 
 from onnxmap import _core, _read
 from onnxmap._base.options import Options
-from onnxmap._base.paths import absolute_path, is_url
+from onnxmap._base.paths import absolute_path, checked_name, is_url
 from onnxmap._base.text import escape
-from onnxmap._files.load import checked_name, loads, wrap
+from onnxmap._files.load import loads, wrap
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap._model import Model
@@ -113,19 +113,18 @@ def load_safetensors(
         >>> model = onnxmap.load_safetensors("model.safetensors")  # doctest: +SKIP
         >>> model.save("weights.onnx", external_data=False)  # doctest: +SKIP
     """
-    opened = Options(**options)
     name = checked_name(path)
     if not is_url(name):
         folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
-        return Model(
-            _core.load_safetensors(name, opened, folder), None, opened, os.fsdecode(folder)
-        )
+        opened = Options(**options, external_root=folder)
+        return Model(_core.load_safetensors(name, opened, folder), None, opened)
+    opened = Options(**options)
     url, remote = os.fsdecode(name), _read.remote_files
     root = remote.RemoteFolder(url, storage_options, opened.limits, of_file=True)
     with remote.opening_file(url, storage_options, opened.limits) as file:
         location = url.partition("?")[0].rpartition("/")[2]
         document = _core.load_remote_safetensors(file, location, opened, root)
-    return Model(document, None, opened, root.url)
+    return Model(document, None, replace(opened, external_root=root.url))
 
 
 def save_safetensors(
@@ -210,9 +209,9 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
             bfloat16, as plain bytes.
         OSError: the file cannot be read.
     """
-    opened = Options(**options)
     name = checked_name(path)
     folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
+    opened = Options(**options, external_root=folder)
     tensors: list[_Range | bytes] = []
     room = opened.limits.dense_bytes
     with _open_regular(os.fsdecode(name)) as file:
@@ -244,7 +243,7 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
         now = os.fstat(file.fileno())
     state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
     document = _core.load_ranges(name, tensors, opened, folder, state)
-    return Model(document, None, opened, os.fsdecode(folder))
+    return Model(document, None, opened)
 
 
 def _open_regular(name: str) -> BinaryIO:

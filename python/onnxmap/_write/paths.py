@@ -6,7 +6,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from onnxmap._base.paths import absolute_path, is_url, without_file_scheme
+from onnxmap._base.paths import absolute_path, checked_name, is_url
 from onnxmap.errors import SaveError
 
 if TYPE_CHECKING:
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
 
 def local_path(path: Path) -> bytes:
-    name = without_file_scheme(os.fsencode(path))
+    name = checked_name(path)
     if is_url(name):
         raise SaveError("a model can be saved to a local path only", code="save.remote")
     if not name:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "")
-    if b"\0" in name:
-        raise ValueError("embedded null byte in a path")
     if name.endswith(b"/"):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(name))
     return absolute_path(name)
