@@ -286,14 +286,12 @@ def open_file(
         if options.io == "mmap":
             raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
         url, remote = os.fsdecode(name), _read.remote_files
-        own = remote.RemoteFolder(url, options.storage_options, options.limits, of_file=True)
-        root = _root(options, own)
-        with remote.opening_file(url, options.storage_options, options.limits) as file:
-            return _core.load_remote(file, message, options, root, own.url), name
+        own = remote.RemoteFolder(url, options, of_file=True)
+        with remote.opening_file(url, options) as file:
+            return _core.load_remote(file, message, options, _root(options, own), own.url), name
     folder = _folder_of(name)
-    root = _root(options, folder)
     try:
-        return _core.load_file(name, message, options, root, folder), name
+        return _core.load_file(name, message, options, _root(options, folder), folder), name
     except OSError as error:
         # The bytes of a file are hardly ever a name: they have control characters.
         if error.errno in (errno.ENOENT, errno.ENAMETOOLONG) and min(name, default=32) < 32:
@@ -327,10 +325,7 @@ def _root(options: Options, usual: bytes | RemoteFolder) -> bytes | RemoteFolder
     if options.external_root is None:
         return usual
     name = os.fsencode(options.external_root)
-    if not is_url(name):
-        return name
-    given = options.external_root, options.storage_options, options.limits
-    return _read.remote_files.RemoteFolder(*given)
+    return _read.remote_files.RemoteFolder(os.fsdecode(name), options) if is_url(name) else name
 
 
 def _advice(call: str) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.options import Options, options_of
-from onnxmap._base.paths import absolute_path, is_url
+from onnxmap._base.paths import absolute_or_url, is_url
 from onnxmap._files.load import load, loads, open_buffer, wrap
 from onnxmap._model import Model
 from onnxmap._read.pickled_tensors import digest_of, other_file, reference_to, relocated_to
@@ -41,9 +41,9 @@ def reduce_model(model: Model) -> _Reduced:
     document, path = model._open(), model.path
     if path is None:
         return _model_of_bytes, (model.proto.SerializeToString(), model._options.unusual())
+    path = absolute_or_url(path)
     if not is_url(os.fsencode(path)):
         _core.check_in_place(document)
-        path = os.fsdecode(absolute_path(os.fsencode(path)))
     digest = digest_of(document.read, document.nbytes, path)
     edits = _without_weights(model) if document.edited else ()
     return _model_of_file, (path, model._options.unusual(), document.nbytes, digest, *edits)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._files.load import check_name, loads, loads_proto
+from onnxmap._write.text_files import parsed_text
 from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
@@ -89,10 +90,8 @@ def _message(
 ) -> Model | _core.ProtoView:
     check_name(message_type)
     loads_proto(b"", message_type)  # there is no such type: the error that other functions raise
-    from onnxmap.interop.protobuf import bytes_of_form
-
     given = text if form == "json" and isinstance(text, Mapping) else _decoded(text)
-    data = bytes_of_form(form, given, message_type)
+    data = parsed_text(form, given, message_type)
     if message_type == "ModelProto":
         return loads(data, external_root, limits=limits)
     return loads_proto(data, message_type, limits=limits)

@@ -118,10 +118,10 @@ def load_safetensors(
         folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
         opened = Options(**options, external_root=folder)
         return Model(_core.load_safetensors(name, opened, folder), None, opened)
-    opened = Options(**options)
+    opened = Options(**options, storage_options=storage_options)
     url, remote = os.fsdecode(name), _read.remote_files
-    root = remote.RemoteFolder(url, storage_options, opened.limits, of_file=True)
-    with remote.opening_file(url, storage_options, opened.limits) as file:
+    root = remote.RemoteFolder(url, opened, of_file=True)
+    with remote.opening_file(url, opened) as file:
         location = url.partition("?")[0].rpartition("/")[2]
         document = _core.load_remote_safetensors(file, location, opened, root)
     return Model(document, None, replace(opened, external_root=root.url))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxmap import _core, _read
 from onnxmap._base.enums import DataLocation, DataType
 from onnxmap._base.options import Options
-from onnxmap._base.paths import absolute_path, is_url
+from onnxmap._base.paths import absolute_or_url, absolute_path, is_url
 from onnxmap.errors import ExternalDataError, FileChangedError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from onnxmap._base.options import Io
     from onnxmap._base.paths import Path
-    from onnxmap._remote.files import PickledFile, PickledFolder
+    from onnxmap._remote.files import PickledFile, RemoteFolder
 
 # The digest covers all bytes of a small tensor. For a large one it covers samples of `_SAMPLE`
 # bytes: the first bytes, the last ones, and some between.
@@ -49,8 +49,7 @@ def relocate(root: Path) -> Iterator[None]:
         >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
         ...     tensor = pickle.loads(pickled)
     """
-    name = os.fsencode(root)
-    token = _new_root.set(os.fsdecode(name if is_url(name) else absolute_path(name)))
+    token = _new_root.set(absolute_or_url(root))
     try:
         yield
     finally:
@@ -134,10 +133,12 @@ def open_reference(reference: Reference, io: Io | None = None) -> _core.Tensor:
     location = reference.name if moved else reference.location or reference.name
     folder = moved or reference.root
     name = os.fsencode(folder)
-    root: bytes | PickledFile | PickledFolder = absolute_path(name)
+    root: bytes | PickledFile | RemoteFolder = absolute_path(name)
     if is_url(name):
-        remote, is_file = _read.remote_files, not (moved or reference.location)
-        root = remote.PickledFile(folder) if is_file else remote.PickledFolder(folder, None, None)
+        remote = _read.remote_files
+        root = remote.RemoteFolder(folder, options, recently=True)
+        if not (moved or reference.location):
+            root = remote.PickledFile(folder, options)
     entries = {"location": location, "offset": reference.offset, "length": reference.nbytes}
     place = _encoded(data_location=int(DataLocation.EXTERNAL), external_data=_entries(entries))
     tensor = _tensor_of(reference.header + place, options, root)

@@ -14,15 +14,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from onnxmap._base.limits import Limits
 from onnxmap._remote.http import HttpFile
 from onnxmap._remote.requests import BlockingFile, RemoteFile, library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from onnxmap._base.limits import Limits
-
-    _Options = Mapping[str, Any] | None
+    from onnxmap._base.options import Options
 
 # Bytes that the first request for a model's file asks for: the core reads that many first.
 _HEAD = 64 << 10
@@ -33,9 +32,7 @@ _RECENT_SECONDS = 10.0
 # What fsspec needs besides for usual schemes. It says so itself, but only once it is installed.
 _PACKAGES = {"s3": " s3fs", "gs": " gcsfs", "gcs": " gcsfs", "az": " adlfs", "abfs": " adlfs"}
 
-_open_files: weakref.WeakValueDictionary[tuple[str, str, Limits | None], RemoteFile] = (
-    weakref.WeakValueDictionary()
-)
+_open_files = weakref.WeakValueDictionary[tuple[str, str, Limits], RemoteFile]()
 
 
 class RemoteFolder:
@@ -45,23 +42,22 @@ class RemoteFolder:
         url: the URL of the folder, without a slash at the end.
     """
 
-    _recently = False
-
     def __init__(
-        self, url: str, options: _Options, limits: Limits | None, *, of_file: bool = False
+        self, url: str, options: Options, *, of_file: bool = False, recently: bool = False
     ) -> None:
         """Find the folder of a URL.
 
         Args:
             url: the URL of the folder, or of a file in it.
-            options: the arguments for fsspec.
-            limits: how long requests for its files may take.
+            options: the arguments for fsspec, and how long requests for its files may take.
             of_file: the URL is that of a file.
+            recently: take a file that is open already without asking the server, if it was checked
+                a few seconds ago. Thousands of references in a pickle may name one file.
         """
         if not of_file and not url.endswith("://"):
             url = url.rstrip("/")
         self._fs, path = _file_system(url, options)
-        self._limits = limits
+        self._limits, self._recently = options.limits, recently
         self._before, self._after = _around(self._fs, path, url)
         path = _without_query(path)
         parent = path.rpartition("/")[0]
@@ -94,21 +90,11 @@ class RemoteFolder:
         return f"{self._path}{slash}{shown}"
 
 
-class PickledFolder(RemoteFolder):
-    """A folder for references in a pickle. Thousands of them may name one file.
-
-    A file that is open already is taken without asking the server, if it was checked a few seconds
-    ago.
-    """
-
-    _recently = True
-
-
 class PickledFile:
     """A model's file that holds a pickled tensor. The core uses it like a folder."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, options: Options) -> None:
+        self.url, self._options = url, options
 
     def url_of(self, location: bytes) -> str:
         """Return the URL of the file for any location."""
@@ -116,15 +102,15 @@ class PickledFile:
 
     def open(self, location: bytes) -> RemoteFile:
         """Open the file for any location."""
-        fs, path = _file_system(self.url, None)
-        return _open(fs, path, self.url, None, recently=True)
+        fs, path = _file_system(self.url, self._options)
+        return _open(fs, path, self.url, self._options.limits, recently=True)
 
 
 @contextmanager
-def opening_file(url: str, options: _Options, limits: Limits | None) -> Iterator[RemoteFile]:
+def opening_file(url: str, options: Options) -> Iterator[RemoteFile]:
     """Yield the file that a URL names. All reads of it in the block share one timeout."""
     fs, path = _file_system(url, options)
-    file = _class_for(fs, path)(fs, path, url, limits, _HEAD)
+    file = _class_for(fs, path)(fs, path, url, options.limits, _HEAD)
     try:
         yield file
     finally:
@@ -138,7 +124,7 @@ def name_of(url: str) -> str:
     return unquote(name) if _is_http(path) else name
 
 
-def _open(fs: Any, path: str, url: str, limits: Limits | None, *, recently: bool) -> RemoteFile:
+def _open(fs: Any, path: str, url: str, limits: Limits, *, recently: bool) -> RemoteFile:
     key = (fs._fs_token, path, limits)
     known = _open_files.get(key) if recently else None
     if known is None or time.monotonic() > known.looked_at + _RECENT_SECONDS:
@@ -171,10 +157,10 @@ def _class_for(fs: Any, path: str) -> type[RemoteFile]:
     return HttpFile if _is_http(path) and hasattr(fs, "set_session") else RemoteFile
 
 
-def _file_system(url: str, options: _Options) -> Any:
+def _file_system(url: str, options: Options) -> Any:
     """The file system of fsspec and the path in it."""
     try:
-        return library().url_to_fs(url, **dict(options or {}))
+        return library().url_to_fs(url, **dict(options.storage_options or {}))
     except ImportError as error:
         scheme = url.partition("://")[0]
         # fsspec names the package in the cause of its error.

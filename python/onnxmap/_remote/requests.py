@@ -22,12 +22,13 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from onnxmap import _core
-from onnxmap._base.limits import Limits
 from onnxmap.errors import FileChangedError, OnnxMapError, TransferTimeoutError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
     from concurrent.futures import Future
+
+    from onnxmap._base.limits import Limits
 
 # Seconds before each further attempt, and the longest pause that a server may ask for.
 PAUSES = (0.1, 0.3, 1.0)
@@ -96,7 +97,7 @@ class RemoteFile:
     _tries_again = False  # fsspec's packages for object stores do
     _uncounted = 1.0  # the part of a range that is counted only when its request is done
 
-    def __init__(self, fs: Any, path: str, url: str, limits: Limits | None, head: int = 0) -> None:
+    def __init__(self, fs: Any, path: str, url: str, limits: Limits, head: int = 0) -> None:
         """Open the file.
 
         Args:
@@ -107,7 +108,7 @@ class RemoteFile:
             head: how many bytes to read at once, if not 0. All reads then share one timeout.
         """
         self.url = url
-        self._given, self._path, self._limits = fs, path, limits or Limits()
+        self._given, self._path, self._limits = fs, path, limits
         self._server = (fs._fs_token, path.partition("://")[2].partition("/")[0])
         self.until = self._end() if head else None
         self._mark: tuple[str, str] | None = None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a message
 _MOST_INLINE_ALIGNMENT = 1 << 16  # the padding in front of each tensor is up to that long
+_LEAST = {"size_threshold_bytes": 0, "alignment": 1, "max_shard_size_bytes": 1}
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,8 @@ class SaveOptions:
     @property
     def kind(self) -> str:
         """What the core calls the meaning of `external_data`."""
-        if self.external_data is None or self.external_data is False:
-            return "keep" if self.external_data is None else "inlined"
-        return "view" if self.external_data == "view" else "file"
+        kinds: dict[object, str] = {None: "keep", False: "inlined", "view": "view"}
+        return kinds.get(self.external_data, "file")
 
     @property
     def location(self) -> bytes:
@@ -99,16 +99,15 @@ class SaveOptions:
             )
         if external in ("", b""):
             raise ValueError("external_data is empty; None keeps values where they are")
-        for name in ("size_threshold_bytes", "alignment", "max_shard_size_bytes"):
+        for name, least in _LEAST.items():
             value = getattr(self, name)
-            if value is None and name != "size_threshold_bytes":
+            if value is None and least == 1:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-            if name == "size_threshold_bytes" and value < 0:
-                raise ValueError(f"{name} must not be negative, not {value}")
-            if name != "size_threshold_bytes" and value < 1:
-                raise ValueError(f"{name} must be positive, not {value}")
+            if value < least:
+                rule = "be positive" if least else "not be negative"
+                raise ValueError(f"{name} must {rule}, not {value}")
             if value >= 1 << 63:
                 raise ValueError(f"{name} must be below 2**63, not {value}")
         to_file = external not in (None, False, "view")
@@ -129,12 +128,13 @@ class SaveOptions:
             )
         if self.attributes and external in (None, False):
             raise ValueError('attributes needs external_data, the name of a data file or "view"')
-        if external == "view" and self.dtype is not None:
-            raise ValueError('dtype has no use with external_data="view": values stay in place')
+        for name in ("dtype", "alignment"):
+            if external == "view" and getattr(self, name) is not None:
+                raise ValueError(
+                    f'{name} has no use with external_data="view": values stay in place'
+                )
         if self.allow_loss and self.dtype is None:
             raise ValueError("allow_loss needs dtype")
-        if external == "view" and self.alignment is not None:
-            raise ValueError('alignment has no use with external_data="view": values stay in place')
 
 
 @dataclass(frozen=True)

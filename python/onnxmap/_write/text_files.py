@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 4096
 
 
+def parsed_text(form: FileForm, given: Any, message: str = "ModelProto") -> bytes:
+    """Return the message that a text form describes, as bytes; see `from_text` and `from_json`."""
+    from onnxmap.interop.protobuf import bytes_of_form  # needs google.protobuf
+
+    return bytes_of_form(form, given, message)
+
+
 def bytes_of_text_file(name: bytes) -> tuple[bytes, FileForm] | None:
     """Return the model of a file in protobuf's text format or JSON, and which of the two it is."""
     with open(name, "rb") as file:
@@ -27,10 +34,7 @@ def bytes_of_text_file(name: bytes) -> tuple[bytes, FileForm] | None:
         form: Any = _core.text_form(head)
         if form is None:
             return None
-        text = (head + file.read()).decode(errors="surrogateescape")
-    from onnxmap.interop.protobuf import bytes_of_form
-
-    return bytes_of_form(form, text, "ModelProto"), form
+        return parsed_text(form, (head + file.read()).decode(errors="surrogateescape")), form
 
 
 def locations_in_text(name: bytes) -> list[bytes] | None:
@@ -48,8 +52,6 @@ def text_of(data: bytes, form: FileForm) -> bytes:
         SaveError: the text would be another model (`save.format`).
         ModuleNotFoundError: google.protobuf is missing (`pip install 'onnxmap[proto]'`).
     """
-    from onnxmap.interop.protobuf import bytes_of_form
-
     message = _opened(data)
     parts: list[str] = []
     try:
@@ -59,11 +61,11 @@ def text_of(data: bytes, form: FileForm) -> bytes:
         else:
             message.write_text(parts.append)
         text = "".join(parts)
-        back = bytes_of_form(form, text, "ModelProto")
+        back = _opened(parsed_text(form, text))
         encoded = text.encode()
     except (ParseError, UnicodeEncodeError) as error:
         raise _no_text(form, str(error)) from None
-    if _opened(back) != message:
+    if back != message:
         raise _no_text(form, "it has fields that ONNX does not know, or odd numbers")
     return encoded
 

@@ -97,7 +97,7 @@ def _add_fields(
 
 
 def bytes_of_form(form: FileForm, given: Any, name: str) -> bytes:
-    """Return the message that a text form describes, as bytes; see `from_text` and `from_json`."""
+    """See `parsed_text`."""
     try:
         return _bytes_of_json(given, name) if form == "json" else _bytes_of_text(given, name)
     except (EncodeError, RecursionError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnxmap import _core
 from onnxmap._base.enums import DataLocation
 from onnxmap._base.options import Options, options_of
-from onnxmap._base.paths import absolute_path, is_url
+from onnxmap._base.paths import absolute_or_url
 from onnxmap._base.schema import message_rows
 from onnxmap.errors import ExternalDataError, TensorError
 
@@ -101,8 +101,7 @@ def place_of(tensor: _core.Tensor) -> Place | None:
     file, offset, nbytes = tensor.file, tensor.offset, tensor._stored_nbytes
     if not file or offset is None or not nbytes or tensor.proto.HasField("segment"):
         return None
-    name = os.fsencode(file)
-    return Place(os.fsdecode(name if is_url(name) else absolute_path(name)), offset, nbytes)
+    return Place(absolute_or_url(file), offset, nbytes)
 
 
 class Tokens:
