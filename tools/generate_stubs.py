@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from enum import IntEnum
+from operator import itemgetter
 from pathlib import Path
 from types import GetSetDescriptorType
 
@@ -374,11 +375,9 @@ def core_stubs() -> str:
 
 def package_stubs() -> str:
     """Return the public names of the package, which it finds by a table."""
-    tables = {**onnxmap._NAMES, **onnxmap._NAMES_LATER}
     lines = [
         f"from {module} import {name} as {name}"
-        for module, names in sorted(tables.items())
-        for name in names.split()
+        for name, module in sorted(onnxmap._MODULES.items(), key=itemgetter(1))
     ]
     lines += ["from onnxmap import types as types", "", f"__all__ = {onnxmap.__all__}"]
     return "\n".join([*lines, "__version__: str"])

@@ -26,70 +26,70 @@ import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait fo
 
 from onnxmap import _core
 
-# The public names by module; `__init__.pyi` tells them to type checkers.
-_NAMES = {
-    "onnxmap._core": (
-        "Attribute DeviceConfiguration Function Graph Initializers IntIntListEntry "
-        "MessageList Node NodeDeviceConfiguration Operator OperatorSet ProtoView "
-        "QuantizationAnnotation ShardedDim ShardingSpec SimpleShardedDim SparseInitializers "
-        "SparseTensor Tensor TrainingInfo ValueInfo ValueList new"
-    ),
-    "onnxmap._base.enums": "AttributeType DataLocation DataType OperatorStatus Version",
-    "onnxmap._base.limits": "Limits",
-    "onnxmap._files.load": "load load_arrays load_proto loads loads_proto wrap",
-    "onnxmap._model": "Model merge",
-    "onnxmap._read.page_cache": "Residency ResidentBytes",
-    "onnxmap.errors": (
-        "CheckError ChecksumError DataPermissionError EditError ExternalDataError "
-        "FileChangedError LimitError MissingDataError OnnxMapError ParseError "
-        "RepeatedKeyWarning SaveError SessionError TensorError TensorWarning "
-        "TransferTimeoutError UnknownNameError UnsafePathError"
-    ),
-}
+# The public names behind their modules; `__init__.pyi` tells them to type checkers.
+_NOW = """
+    _core: Attribute DeviceConfiguration Function Graph Initializers IntIntListEntry MessageList
+        Node NodeDeviceConfiguration Operator OperatorSet ProtoView QuantizationAnnotation
+        ShardedDim ShardingSpec SimpleShardedDim SparseInitializers SparseTensor Tensor TrainingInfo
+        ValueInfo ValueList new
+    _base.enums: AttributeType DataLocation DataType OperatorStatus Version
+    _base.limits: Limits
+    _files.load: load load_arrays load_proto loads loads_proto wrap
+    _model: Model merge
+    _read.page_cache: Residency ResidentBytes
+    errors: CheckError ChecksumError DataPermissionError EditError ExternalDataError
+        FileChangedError LimitError MissingDataError OnnxMapError ParseError RepeatedKeyWarning
+        SaveError SessionError TensorError TensorWarning TransferTimeoutError UnknownNameError
+        UnsafePathError
+"""
 # Imported when they are first used: most programs make no messages and save no model.
-_NAMES_LATER = {
-    "onnxmap._files.append": "append",
-    "onnxmap.interop.from_libraries": "from_ir from_proto",
-    "onnxmap._read.checks": "CheckReport Finding",
-    "onnxmap._files.copies": "CopyReport copy_model",
-    "onnxmap._read.checksums": "DataFile verify_files",
-    "onnxmap._files.diff": "diff",
-    "onnxmap._files.moves": "MoveReport move_model",
-    "onnxmap._read.diff_report": (
-        "Change DiffList FunctionDiff ModelDiff NodeDiff TensorDiff ValueDiff"
-    ),
-    "onnxmap._make.attributes": "make_attribute make_attribute_ref",
-    "onnxmap._make.messages": (
-        "make_function make_graph make_model make_node make_operatorsetid make_opsetid "
-        "make_sparse_tensor"
-    ),
-    "onnxmap._files.weight_files": (
-        "RebaseReport from_arrays load_npz load_safetensors save_safetensors"
-    ),
-    "onnxmap._make.tensors": "make_tensor",
-    "onnxmap._make.types": (
-        "make_map_type_proto make_optional_type_proto make_sequence_type_proto "
-        "make_sparse_tensor_type_proto make_sparse_tensor_value_info "
-        "make_tensor_sequence_value_info make_tensor_type_proto make_tensor_value_info "
-        "make_value_info"
-    ),
-    "onnxmap._write.options": "SaveReport",
-    "onnxmap._files.save": "dumps save save_all",
-    "onnxmap._files.save_values": "save_operator_set save_tensor save_value",
-    "onnxmap._read.stats": "ModelStats TensorStats",
-    "onnxmap._files.load_values": (
-        "TestData load_operator_set load_tensor load_test_data load_value loads_tensor loads_value"
-    ),
-    "onnxmap._files.text_forms": "from_json from_text",
-    "onnxmap._read.pickled_tensors": "relocate",
-    "onnxmap.types": "DimReport PruneReport Use",
-}
+_LATER = """
+    _files.append: append
+    interop.from_libraries: from_ir from_proto
+    _read.checks: CheckReport Finding
+    _files.copies: CopyReport copy_model
+    _read.checksums: DataFile verify_files
+    _files.diff: diff
+    _files.moves: MoveReport move_model
+    _read.diff_report: Change DiffList FunctionDiff ModelDiff NodeDiff TensorDiff ValueDiff
+    _make.attributes: make_attribute make_attribute_ref
+    _make.messages: make_function make_graph make_model make_node make_operatorsetid make_opsetid
+        make_sparse_tensor
+    _files.weight_files: RebaseReport from_arrays load_npz load_safetensors save_safetensors
+    _make.tensors: make_tensor
+    _make.types: make_map_type_proto make_optional_type_proto make_sequence_type_proto
+        make_sparse_tensor_type_proto make_sparse_tensor_value_info make_tensor_sequence_value_info
+        make_tensor_type_proto make_tensor_value_info make_value_info
+    _write.options: SaveReport
+    _files.save: dumps save save_all
+    _files.save_values: save_operator_set save_tensor save_value
+    _read.stats: ModelStats TensorStats
+    _files.load_values: TestData load_operator_set load_tensor load_test_data load_value
+        loads_tensor loads_value
+    _files.text_forms: from_json from_text
+    _read.pickled_tensors: relocate
+    types: DimReport PruneReport Use
+"""
+
+
+def _modules(table: str) -> dict[str, str]:
+    """The module of each name."""
+    found, module = {}, ""
+    for word in table.split():
+        if word.endswith(":"):
+            module = f"onnxmap.{word[:-1]}"
+        else:
+            found[word] = module
+    return found
+
+
+_MODULES = _modules(_NOW) | _modules(_LATER)
 _PUBLIC_MODULES = ("onnxmap._core", "onnxmap.errors", "onnxmap.types")
-_LATER = {name: module for module, names in _NAMES_LATER.items() for name in names.split()}
-__all__ = sorted([*" ".join(_NAMES.values()).split(), *_LATER])  # noqa: PLE0605
+__all__ = sorted(_MODULES)  # noqa: PLE0605
 
 
-def _public(module: str, name: str) -> object:
+def _public(name: str) -> object:
+    module = _MODULES[name]
     found = getattr(_import_module(module), name)
     # Pickles, tracebacks and help show a public name without the private module that defines it.
     # The classes of _core are sealed.
@@ -98,8 +98,7 @@ def _public(module: str, name: str) -> object:
     return found
 
 
-for _module, _names in _NAMES.items():
-    globals().update({_name: _public(_module, _name) for _name in _names.split()})
+globals().update({_name: _public(_name) for _name in _modules(_NOW)})
 
 import onnxmap._files.register_pickles  # noqa: F401 -- registers how models and messages are pickled
 
@@ -109,8 +108,8 @@ _Sequence.register(_core.UnknownFieldList)
 
 
 def __getattr__(name: str) -> object:
-    if name in _LATER:
-        found = globals()[name] = _public(_LATER[name], name)  # found at once from now on
+    if name in _MODULES:
+        found = globals()[name] = _public(name)  # found at once from now on
         return found
     if name == "types":  # takes a tenth of the time of this import
         return _import_module("onnxmap.types")

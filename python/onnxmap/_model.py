@@ -1010,14 +1010,13 @@ def merge(
         >>> both = onnxmap.merge(encoder, decoder, {"hidden": "states"}, prefix="decoder/")
         ... # doctest: +SKIP
     """
-    for model in (a, b):
-        if not isinstance(model, Model):
-            raise TypeError(f"merge takes Models, not {type(model).__name__}")
     for given, kind, takes in (
-        (connect, Mapping, "connect is a dict {output of a: input of b}"),
-        (prefix, str, "prefix is a str"),
+        (a, Model, "merge takes Models"),
+        (b, Model, "merge takes Models"),
+        (connect, Mapping | None, "connect is a dict {output of a: input of b}"),
+        (prefix, str | None, "prefix is a str"),
     ):
-        if given is not None and not isinstance(given, kind):
+        if not isinstance(given, kind):
             raise TypeError(f"{takes}, not {type(given).__name__}")
     made = _core.merge(a._open(), b._open(), list((connect or {}).items()), prefix or "")
     return a._with(made)

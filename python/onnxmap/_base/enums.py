@@ -50,6 +50,12 @@ def _data_type_of(members: Iterable[_DataTypeFacts], given: object) -> _DataType
 
 
 class _DataTypeFacts(_NamedInt, metaclass=_Suggesting):
+    """Element types, with the names and numbers of `TensorProto.DataType`.
+
+    A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
+    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too.
+    """
+
     @classmethod
     def _missing_(cls, value: object) -> _DataTypeFacts | None:
         return _data_type_of(cls, value)
@@ -88,22 +94,14 @@ class _DataTypeFacts(_NamedInt, metaclass=_Suggesting):
     __hash__ = IntEnum.__hash__
 
 
-def _enum(of_schema: str, doc: str, base: type[IntEnum] = _NamedInt) -> type[IntEnum]:
+def _enum(of_schema: str, doc: str | None, base: type[IntEnum] = _NamedInt) -> type[IntEnum]:
     name = of_schema.rpartition(".")[2]
     made = base(name, _core.enum_values(of_schema), module="onnxmap", qualname=name)  # type: ignore[call-overload]
     made.__doc__ = doc
     return made  # type: ignore[no-any-return]
 
 
-DataType = _enum(
-    "TensorProto.DataType",
-    """Element types, with the names and numbers of `TensorProto.DataType`.
-
-    A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
-    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too.
-    """,
-    _DataTypeFacts,
-)
+DataType = _enum("TensorProto.DataType", _DataTypeFacts.__doc__, _DataTypeFacts)
 AttributeType = _enum(
     "AttributeProto.AttributeType", "Kinds of attribute, as in `AttributeProto.AttributeType`."
 )

@@ -72,9 +72,8 @@ def from_arrays(
     Example:
         >>> onnxmap.from_arrays({"w": np.eye(2)}).save("weights.onnx")  # doctest: +SKIP
     """
-    given: object = arrays
-    if not isinstance(given, Mapping):
-        raise TypeError(f"arrays must be a mapping of names, not {type(given).__name__}")
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"arrays must be a mapping of names, not {type(arrays).__name__}")
     empty = make_model(make_graph([], "arrays", [], []))  # onnx's checker wants a name
     model = loads(empty.SerializeToString())
     model.metadata_props.update(metadata_props or {})
@@ -174,19 +173,12 @@ def save_safetensors(
     Example:
         >>> onnxmap.save_safetensors(model, "model.safetensors", "*.weight")  # doctest: +SKIP
     """
-    return _write(
-        model, path, names,
-        CheckpointOptions(
-            metadata=metadata,
-            max_shard_size_bytes=max_shard_size_bytes,
-            dtype=dtype,
-            allow_loss=allow_loss,
-            overwrite=overwrite,
-            replace_read_only=replace_read_only,
-            sync=sync,
-            progress=progress,
-        ),
+    options = CheckpointOptions(
+        metadata=metadata, max_shard_size_bytes=max_shard_size_bytes, dtype=dtype,
+        allow_loss=allow_loss, overwrite=overwrite, replace_read_only=replace_read_only, sync=sync,
+        progress=progress,
     )  # fmt: skip
+    return _write(model, path, names, options)
 
 
 def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
@@ -222,17 +214,10 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
                     raise ValueError("two arrays have the same name")
                 for key, member in zip(names, archive.infolist(), strict=True):
                     found = _range_of(file, archive, member)
-                    if found is not None:
-                        tensors.append((key, *found))
-                        continue
-                    room -= member.file_size
+                    room -= member.file_size if found is None else 0
                     if room < 0:
                         raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
-                    with archive.open(member) as content:
-                        array = npy.read_array(content, allow_pickle=False)
-                    made = _core.tensor_of(array, copy=True)
-                    made.name = key
-                    tensors.append(made.SerializeToString())
+                    tensors.append((key, *found) if found else _read_now(key, archive, member))
         except (LimitError, TypeError):
             raise
         except Exception as error:
@@ -254,6 +239,14 @@ def _open_regular(name: str) -> BinaryIO:
         file.close()
         raise ParseError(f"{name!r} is not a regular file", code="model.not_regular")
     return file
+
+
+def _read_now(key: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    with archive.open(member) as content:
+        array = npy.read_array(content, allow_pickle=False)
+    made = _core.tensor_of(array, copy=True)
+    made.name = key
+    return made.SerializeToString()
 
 
 def _range_of(
@@ -330,18 +323,16 @@ def rebase(model: Model, other: Any, strict: bool, keys: Keys) -> RebaseReport:
         renamed[name] = key
     mine = model.initializers
     report = RebaseReport(unused=[key for name, key in renamed.items() if name not in mine])
-    wrong = []
-    new = {}
+    wrong, new = [], {}
     for name, tensor in mine.items():
         if name not in renamed:
             report.missing.append(name)
             continue
-        value = given[renamed[name]]
+        new[name] = value = given[renamed[name]]
         is_tensor = isinstance(value, _core.Tensor)
         found = value if is_tensor else wrap(_core.tensor_of(value, copy=False))
         if (found.dtype, found.shape) != (tensor.dtype, tensor.shape):
             wrong.append(f"{name!r} is {_kind(tensor)}, not {_kind(found)}")
-        new[name] = value
         report.matched.append(name)
     if strict:
         wrong += [f"{name!r} is missing" for name in report.missing]
