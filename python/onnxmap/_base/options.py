@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from onnxmap import _core
@@ -56,7 +56,7 @@ class Options:
     lenient: bool = False
     limits: Any = None  # becomes a Limits
     external_root: Any = None  # becomes an absolute path, or a URL, as a str
-    storage_options: Mapping[str, object] | None = None
+    storage_options: Mapping[str, object] | None = field(default=None, repr=False)  # passwords
 
     def __post_init__(self) -> None:
         for name, known in _NAMES.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._files.load import check_name, loads, loads_proto
+from onnxmap._files.load import loads, loads_proto
 from onnxmap._write.text_files import parsed_text
 from onnxmap.errors import ParseError
 
@@ -88,7 +88,6 @@ def _message(
     external_root: Path | None,
     limits: Limits | None,
 ) -> Model | _core.ProtoView:
-    check_name(message_type)
     loads_proto(b"", message_type)  # there is no such type: the error that other functions raise
     given = text if form == "json" and isinstance(text, Mapping) else _decoded(text)
     data = parsed_text(form, given, message_type)

@@ -68,7 +68,8 @@ class TensorStats:
         return self.zeros / self.count if self.count else 0.0
 
     def __repr__(self) -> str:
-        return f"<onnxmap.TensorStats of {_of_what(self)}: {_in_one_line(self)}>"
+        what = " ".join(cells(self)[:2]).strip() or counted(self.count, "value")
+        return f"<onnxmap.TensorStats of {what}: {_in_one_line(self)}>"
 
     def __str__(self) -> str:
         return _table([HEADINGS, cells(self)])
@@ -127,7 +128,7 @@ def cells(found: TensorStats) -> tuple[str, ...]:
     """Return the texts of a table's line, under HEADINGS."""
     return (
         "" if found.dtype is None else type_name(found.dtype),
-        "" if found.shape is None else _shape(found.shape),
+        "" if found.shape is None else "x".join(map(str, found.shape)) or "scalar",
         *map(number_in_words, (found.min, found.max, found.mean, found.std)),
         _share_in_words(found),
         f"{found.nans:,}",
@@ -145,16 +146,6 @@ def _share_in_words(found: TensorStats) -> str:
     if found.zeros in (0, found.count):
         return "100 %" if found.zeros else "0"
     return f"{min(max(100 * found.zero_share, 0.01), 99.99):.2f} %"
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape)) if shape else "scalar"
-
-
-def _of_what(found: TensorStats) -> str:
-    if found.dtype is None or found.shape is None:
-        return counted(found.count, "value")
-    return f"{type_name(found.dtype)} {_shape(found.shape)}"
 
 
 def _in_one_line(found: TensorStats) -> str:

@@ -29,9 +29,6 @@ _HEAD = 64 << 10
 # While many tensors are opened one by one, a file is checked at most this often; as in the core.
 _RECENT_SECONDS = 10.0
 
-# What fsspec needs besides for usual schemes. It says so itself, but only once it is installed.
-_PACKAGES = {"s3": " s3fs", "gs": " gcsfs", "gcs": " gcsfs", "az": " adlfs", "abfs": " adlfs"}
-
 _open_files = weakref.WeakValueDictionary[tuple[str, str, Limits], RemoteFile]()
 
 
@@ -166,7 +163,6 @@ def _file_system(url: str, options: Options) -> Any:
         # fsspec names the package in the cause of its error.
         package = (error.name or getattr(error.__cause__, "name", None) or "").partition(".")[0]
         more = "" if package in ("", "fsspec", "aiohttp") else f" {package}"
-        more = _PACKAGES.get(scheme.rpartition("::")[2], "") if package == "fsspec" else more
         message = f"reading {scheme}:// URLs needs {package or 'another package'}"
         message += f": {error}; pip install 'onnxmap[remote]'{more}"
         raise ImportError(message, name=package or None) from error

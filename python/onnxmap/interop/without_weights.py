@@ -183,8 +183,6 @@ def give_values(message: Message, tensor: _core.Tensor) -> None:
     becomes an inline one that refers to its file. The fields are in the order of their numbers, as
     protobuf writes them.
     """
-    if _holds_raw_data(message, tensor):
-        return
     source = tensor.proto
     rest = _core.new_beside(message, "TensorProto")
     _core.copy_into(rest, tensor)
@@ -214,27 +212,6 @@ def give_values(message: Message, tensor: _core.Tensor) -> None:
     if location is not None:
         message.data_location = location
     message.metadata_props.extend(said.metadata_props)
-
-
-def _holds_raw_data(message: Message, tensor: _core.Tensor) -> bool:
-    """Do it in the usual case, where `raw_data` are the last field. False: nothing was done."""
-    source = tensor.proto
-    is_usual = (
-        source.HasField("raw_data")
-        and message.HasField("name") == source.HasField("name")
-        and not message.HasField("doc_string")
-        and not source.HasField("doc_string")
-        and not len(message.metadata_props)
-        and not len(source.unknown_fields)
-        and not len(message.unknown_fields)
-    )
-    if not is_usual:
-        return False
-    clear_values(message)
-    try:
-        return _core.hold_values(message, tensor)
-    except TensorError:  # they do not fit the shape
-        return False
 
 
 def _set(message: Message, field: str, said: Message, source: Message) -> None:
