@@ -271,12 +271,8 @@ def make_error(
     """Return the exception for an error of the C++ core."""
     cls = _CLASSES.get(code) or _CLASSES[code.partition(".")[0]]
     known = {
-        "code": code,
-        "offset": offset,
-        "path": file if issubclass(cls, FileChangedError) else path,
-        "filename": file or None,
-        "tensor": tensor,
-        "location": location,
-    }
+        "code": code, "offset": offset, "tensor": tensor, "location": location,
+        "filename": file or None, "path": file if issubclass(cls, FileChangedError) else path,
+    }  # fmt: skip
     fields = {name: value for name, value in known.items() if hasattr(cls, name)}
     return cls(printable(message), remedy=REMEDIES[remedy] if remedy else None, **fields)

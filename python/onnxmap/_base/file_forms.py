@@ -38,11 +38,8 @@ def form_of(path: bytes, given: FileForm | None, source: FileForm) -> FileForm:
     form = _BY_EXTENSION.get(extension.lower(), source)
     if form is not None:
         return form
-    raise SaveError(
-        f"{extension} is the extension of onnx's own text, which onnxmap does not write",
-        code="save.format",
-        remedy=REMEDIES["format"],
-    )
+    text = f"{extension} is the extension of onnx's own text, which onnxmap does not write"
+    raise SaveError(text, code="save.format", remedy=REMEDIES["format"])
 
 
 def check_form(given: object) -> None:

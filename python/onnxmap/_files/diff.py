@@ -139,11 +139,10 @@ def _tensor(
         return TensorDiff(*facts, error=error, changes=changes)
     count, changed, nan_changed, *largest = elements
     (max_abs, abs_at), (max_rel, rel_at) = (each or (None, None) for each in largest)
+    abs_at, rel_at = (_index(at, shape_a) for at in (abs_at, rel_at))
     share = changed / max(count, 1)
-    return TensorDiff(
-        *facts, changed, share, nan_changed, max_abs, _index(abs_at, shape_a), max_rel,
-        _index(rel_at, shape_a), error, changes,
-    )  # fmt: skip
+    differences = (changed, share, nan_changed, max_abs, abs_at, max_rel, rel_at)
+    return TensorDiff(*facts, *differences, error, changes)
 
 
 def _index(at: int | None, shape: tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -257,17 +257,16 @@ def open_buffer(
 
     With `require_model`, a message without a graph is refused, too.
     """
-    given: object = buffer
     function = call.partition("(")[0]
     of_path = function.replace("loads", "load")
-    if isinstance(given, str | os.PathLike):
+    if isinstance(buffer, str | os.PathLike):
         raise TypeError(f"{function} takes the bytes themselves; {of_path} takes a path")
-    _check_kind(given, message, f"{function} takes bytes", call)
+    _check_kind(buffer, message, f"{function} takes bytes", call)
     root = _root(options, b"")
     try:
         return _core.load_buffer(buffer, message, options, root, require_model=require_model)
     except ParseError as error:
-        if isinstance(given, bytes) and os.path.exists(given):
+        if isinstance(buffer, bytes) and os.path.exists(buffer):
             advice = f"these bytes are the path of a file, which {of_path} opens"
             error.args = (f"{error}; {advice}",)
         raise

@@ -92,13 +92,9 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
     document, name = open_file(path, "OperatorSetProto", options, call)
     magic = document.proto.magic
     if magic != MAGIC:
-        raise ParseError(
-            f"{os.fsdecode(name)!r}: {document.why_not() or 'this is not an operator set'}: its "
-            f"magic is {magic[:80]!r}, not {MAGIC!r}",
-            code="model.not_operator_set",
-            offset=0,
-            path="magic",
-        )
+        why = document.why_not() or "this is not an operator set"
+        text = f"{os.fsdecode(name)!r}: {why}: its magic is {magic[:80]!r}, not {MAGIC!r}"
+        raise ParseError(text, code="model.not_operator_set", offset=0, path="magic")
     found: OperatorSet = _core.wrap(document.proto)
     return found
 

@@ -196,10 +196,8 @@ def save_all(
         dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite, replace_read_only,
         follow_symlinks, sync, progress,
     )  # fmt: skip
-    given: object = models
-    if not isinstance(given, Mapping):
-        what = type(given).__name__
-        raise TypeError(f"models must be a mapping of paths to models, not {what}")
+    if not isinstance(models, Mapping):
+        raise TypeError(f"models must be a mapping of paths to models, not {type(models).__name__}")
     if not models:
         raise ValueError("there are no models to save")
     if external_data in (None, False, "view"):

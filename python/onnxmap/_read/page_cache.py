@@ -50,10 +50,8 @@ class Residency(ByName[ResidentBytes]):
         return ResidentBytes(self.resident, self.total).share
 
     def __repr__(self) -> str:
-        amount = (
-            f"{bytes_in_words(self.resident)} of {bytes_in_words(self.total)}, {self.share:.0%}"
-        )
-        return f"<onnxmap.Residency of {counted(len(self), 'tensor')}: {amount}>"
+        amount = f"{bytes_in_words(self.resident)} of {bytes_in_words(self.total)}"
+        return f"<onnxmap.Residency of {counted(len(self), 'tensor')}: {amount}, {self.share:.0%}>"
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for name, found in self.items():

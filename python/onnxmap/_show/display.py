@@ -81,7 +81,7 @@ def _fact(thing: Any, fact: str) -> str:
     text = _FACTS.get(f"{type(thing).__name__}.{fact}")
     if text is not None:
         return text(thing)
-    value = getattr(thing, fact)
+    value = getattr(thing if hasattr(type(thing), fact) else thing.graph, fact)
     return _short(str(value)) if isinstance(value, str | int) else _names(value)
 
 
@@ -179,7 +179,6 @@ _FORMS = {
     "ValueInfo": ("'{name}': {type}", "name type"),
 }
 _FACTS: dict[str, Callable[[Any], str]] = {
-    "Attribute.type": lambda a: a.type.name,
     "Attribute.value": _value,
     "Function.name": lambda f: _operator(f.domain, f.name),
     "Function.contents": lambda f: counted(len(f.nodes), "node"),
@@ -196,8 +195,6 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     ),
     "Model.contents": lambda m: _contents(m.graph),
     "Model.size": lambda m: bytes_in_words(m.nbytes),
-    "Model.inputs": lambda m: _names(m.graph.inputs),
-    "Model.outputs": lambda m: _names(m.graph.outputs),
     "Node.op_type": lambda n: _operator(n.domain, n.op_type),
     # Not `n.attributes`, which warns of a repeated name.
     "Node.attributes": lambda n: _names(map(_core.wrap, n.proto.attribute)),

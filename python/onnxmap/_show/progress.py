@@ -51,10 +51,8 @@ class Progress:
         if progress is True:
             _bar_class()  # a missing tqdm is reported before the work begins
             self._shown_by = _bar(what, total, delay)
-        elif progress is False:
-            self._shown_by = nullcontext()
-        elif callable(progress):
-            self._shown_by = nullcontext(progress)
+        elif progress is False or callable(progress):
+            self._shown_by = nullcontext(progress or None)
         else:
             raise TypeError(f"progress must be a bool or a callable, not {type(progress).__name__}")
         self.callback = None if progress is False else self.show

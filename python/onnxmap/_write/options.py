@@ -148,10 +148,9 @@ class CheckpointOptions(SaveOptions):
     def check(self) -> None:
         """See SaveOptions."""
         super().check()
-        metadata: object = self.metadata
-        if not isinstance(metadata, bool):
-            what = type(metadata).__name__
-            raise TypeError(f"metadata must be a bool, not {what}; the model has the metadata")
+        found = type(self.metadata).__name__
+        if found != "bool":
+            raise TypeError(f"metadata must be a bool, not {found}; the model has the metadata")
 
     @property
     def kind(self) -> str:

@@ -75,7 +75,5 @@ def _opened(data: bytes) -> Message:
 
 
 def _no_text(form: FileForm, why: str) -> SaveError:
-    return SaveError(
-        f'format={form!r} would give another model when it is read: {why}; use format="protobuf"',
-        code="save.format",
-    )
+    text = f"format={form!r} would give another model when it is read: {why}"
+    return SaveError(f'{text}; use format="protobuf"', code="save.format")

@@ -180,20 +180,15 @@ class _Values:
 
     def _named(self, tensor: _core.Tensor, key: tuple[str, str]) -> _core.Tensor:
         message = tensor.proto
-        found = [
-            each
-            for each in self._by_name.get(key, [])
-            if each.proto.data_type == message.data_type and each.proto.dims == message.dims
-        ]
+        same = (message.data_type, message.dims)
+        named = self._by_name.get(key, [])
+        found = [each for each in named if (each.proto.data_type, each.proto.dims) == same]
         # A tensor that never had values stays without them.
         if len(found) == 1 or (found and not any(_has_values(each) for each in found)):
             return found[0]
         fault = "several tensors" if found else "no tensor"
-        raise _no_values(
-            tensor,
-            f"and {fault} of the models have its name, type and shape; "
-            'make the structure with to_proto(weights="reference")',
-        )
+        text = f"and {fault} of the models have its name, type and shape; make the structure with"
+        raise _no_values(tensor, f'{text} to_proto(weights="reference")')
 
 
 def _first_outputs(document: _core.Document) -> dict[str, str]:
@@ -263,9 +258,8 @@ def _check_reachable(tensor: _core.Tensor) -> None:
 
 def _no_values(tensor: _core.Tensor, fault: str) -> TensorError:
     name = tensor.name or _core.tensor_path(tensor)
-    return TensorError(
-        f"tensor {name!r} has no values, {fault}", code="tensor.no_values", tensor=name
-    )
+    text = f"tensor {name!r} has no values, {fault}"
+    return TensorError(text, code="tensor.no_values", tensor=name)
 
 
 def descriptor(message: str) -> Any:

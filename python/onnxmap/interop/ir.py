@@ -64,18 +64,13 @@ def folder_of(model: onnx_ir.Model) -> bytes | None:
     Raises:
         ValueError: they are in different folders.
     """
-    folders = {
-        absolute_path(os.fsencode(tensor.base_dir))
-        for graph in model.graphs()
-        for tensor in _tensors_of(graph)
-        if isinstance(tensor, onnx_ir.ExternalTensor)
-    }
+    tensors = (tensor for graph in model.graphs() for tensor in _tensors_of(graph))
+    external = (tensor for tensor in tensors if isinstance(tensor, onnx_ir.ExternalTensor))
+    folders = {absolute_path(os.fsencode(tensor.base_dir)) for tensor in external}
     if len(folders) > 1:
-        raise ValueError(
-            "the external tensors of the onnx_ir model are in different folders: "
-            f"{', '.join(repr(os.fsdecode(one)) for one in sorted(folders))}; "
-            "save it with onnx_ir.save first"
-        )
+        shown = ", ".join(repr(os.fsdecode(one)) for one in sorted(folders))
+        text = f"the external tensors of the onnx_ir model are in different folders: {shown}"
+        raise ValueError(f"{text}; save it with onnx_ir.save first")
     return folders.pop() if folders else None
 
 

@@ -81,14 +81,14 @@ def _graphs_of(model: onnx_ir.Model) -> Iterator[Any]:
 
 def _map_attributes(attributes: Any, tokens: Tokens) -> None:
     for name, attribute in list(attributes.items()):
-        if attribute.is_ref() or attribute.type not in (_TENSOR, _TENSORS):
-            continue
-        if attribute.value is None:  # an attribute of a function that has no default
+        if attribute.is_ref() or attribute.value is None:  # one of a function without a default
             continue
         if attribute.type == _TENSOR:
             value = _mapped(attribute.value, tokens)
-        else:
+        elif attribute.type == _TENSORS:
             value = [_mapped(each, tokens) for each in attribute.value]
+        else:
+            continue
         attributes[name] = onnx_ir.Attr(
             name, attribute.type, value, doc_string=attribute.doc_string
         )

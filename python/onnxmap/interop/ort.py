@@ -130,11 +130,11 @@ def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:
         except SaveError as error:
             if error.code != "save.too_large":
                 raise
-    raise SessionError(
-        f"the graph and its tensors of less than {_LEAST_EXTERNAL[-1]} bytes have more than 2 GiB, "
-        "and onnxruntime reads no such model",
-        code="session.too_large",
+    text = (
+        f"the graph and its tensors of less than {_LEAST_EXTERNAL[-1]} bytes have more than 2 GiB"
     )
+    text += ", and onnxruntime reads no such model"
+    raise SessionError(text, code="session.too_large")
 
 
 def _added_outputs(graph: Graph, names: Iterable[str] | None) -> bytes:
@@ -171,11 +171,12 @@ def _copy_of(given: Any, prepack: bool, folder: str) -> onnxruntime.SessionOptio
 
 @cache
 def _smallest() -> bytes:
-    model = _core.new("ModelProto", ir_version=8, opset_import=[{"version": 13}])
-    model.graph.name = "smallest"
-    model.graph.node.add(op_type="Identity", input=["x"], output=["y"])
-    for values, name in (model.graph.input, "x"), (model.graph.output, "y"):
-        values.add(name=name, type={"tensor_type": {"elem_type": 1, "shape": {}}})
+    value = {"type": {"tensor_type": {"elem_type": 1, "shape": {}}}}
+    graph = {
+        "name": "smallest", "node": [{"op_type": "Identity", "input": ["x"], "output": ["y"]}],
+        "input": [{"name": "x", **value}], "output": [{"name": "y", **value}],
+    }  # fmt: skip
+    model = _core.new("ModelProto", ir_version=8, opset_import=[{"version": 13}], graph=graph)
     return bytes(model.SerializeToString())
 
 

@@ -22,10 +22,8 @@ def to_proto(document: _core.Document, weights: str) -> Any:
         raise ValueError(f"weights must be one of {', '.join(map(repr, _TAKES))}, not {weights!r}")
     take = _TAKES[weights]
     if take is None and document.proto.ByteSize() > MOST_FOR_PROTOBUF:
-        raise SaveError(
-            'protobuf holds no message of more than 2 GiB; use weights="reference"',
-            code="save.too_large",
-        )
+        text = 'protobuf holds no message of more than 2 GiB; use weights="reference"'
+        raise SaveError(text, code="save.too_large")
     data = document.proto.SerializeToString() if take is None else structure_of(document, take)
     return model_class().FromString(data)
 
