@@ -9,6 +9,11 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 escape = printable
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """Return text from a file on one line, printable and of at most that many characters."""
+    return escape(text if len(text) <= most else text[: most - 3] + "...")
+
+
 def bytes_in_words(nbytes: int) -> str:
     """Return a size as text: `512 B`, `1.5 kB`, `16.8 MB` (1 kB is 1000 bytes)."""
     size, unit = float(nbytes), 0

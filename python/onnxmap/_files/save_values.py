@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,10 +114,6 @@ def _kind_of(value: object) -> Kind:
     return "sequence" if isinstance(value, list | tuple) else "tensor"
 
 
-def _tensor(value: Any) -> Message:
-    return _core.tensor_of(value, copy=False)
-
-
 def _sequence(values: Any) -> Message:
     if not isinstance(values, list | tuple):
         raise TypeError(f"a sequence is a list, not {type(values).__name__}")
@@ -155,5 +152,6 @@ def _optional(value: Any) -> Message:
 
 
 _MAKERS: dict[Kind, Callable[[Any], Message]] = {
-    "tensor": _tensor, "sequence": _sequence, "map": _map, "optional": _optional,
+    "tensor": partial(_core.tensor_of, copy=False), "sequence": _sequence, "map": _map,
+    "optional": _optional,
 }  # fmt: skip

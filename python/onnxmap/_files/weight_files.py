@@ -7,6 +7,7 @@ import io
 import math
 import os
 import pathlib
+import re
 import stat
 import struct
 import zipfile
@@ -353,12 +354,9 @@ def _renamed(key: str, keys: Keys) -> str:
     if callable(keys):
         return keys(key)
     for pattern, target in (keys or {}).items():
-        before, star, after = pattern.partition("*")
-        if not star and key == pattern:
-            return target
-        fits = key.startswith(before) and key[len(before) :].endswith(after)
-        if star and fits:
-            return target.replace("*", key[len(before) : len(key) - len(after)])
+        found = re.fullmatch(re.escape(pattern).replace(r"\*", "(.*)", 1), key, re.DOTALL)
+        if found:
+            return target.replace("*", found[1]) if found.lastindex else target
     return key
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ _Array = np.ndarray[Any, Any]
 _FLOAT8 = frozenset({
     DataType.FLOAT8E4M3FN, DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2, DataType.FLOAT8E5M2FNUZ,
 })  # fmt: skip
+# The field that holds such values if `raw_data` does not.
+_TYPED_FIELDS = {number: field for _, number, _, field, _ in _core.data_type_facts()}
 _BITS_OF_A_FLOAT = 23  # bits of a float32's fraction; the exponent follows
 
 
@@ -55,7 +56,7 @@ def make_tensor(
     values = _texts(vals) if kind == DataType.STRING else _elements(kind, vals)
     if len(values) != count:
         raise ValueError(f"{len(values)} values for a shape of {count} elements")
-    getattr(tensor, _typed_field(kind)).extend(_entries(kind, values))
+    getattr(tensor, _TYPED_FIELDS[kind]).extend(_entries(kind, values))
     return tensor
 
 
@@ -100,12 +101,6 @@ def _powers_of_two(floats: _Array) -> _Array:
     between = (bits & ((1 << _BITS_OF_A_FLOAT) - 1)) != 0
     largest = 0xFE  # 0xFF is NaN
     return np.where(exponent < largest, exponent + between, exponent).astype(np.uint8)
-
-
-@cache
-def _typed_field(kind: DataType) -> str:
-    """The field that holds such values if `raw_data` does not."""
-    return next(field for _, number, _, field, _ in _core.data_type_facts() if number == kind)
 
 
 def _entries(kind: DataType, values: Any) -> Iterable[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._base.arguments import thread_count
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import counted, escape
+from onnxmap._base.text import counted, shortened
 from onnxmap._show.progress import Progress
 from onnxmap._show.result_tables import ByName
 
@@ -23,7 +23,6 @@ HEADINGS = ("type", "shape", "min", "max", "mean", "std", "zeros", "nan", "inf")
 
 _DELAY = 0.5  # seconds of work before a bar appears
 _MOST_ROWS = 50  # lines of a table
-_LONGEST = 60  # characters shown of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class ModelStats(ByName[TensorStats]):
         return f"<onnxmap.ModelStats of {counted(len(self), 'tensor')}: {_in_one_line(self.total)}>"
 
     def __str__(self) -> str:
-        rows = [(_short(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
+        rows = [(shortened(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
         if len(self) > _MOST_ROWS:
             rows.append((f"... {len(self) - _MOST_ROWS:,} more", *[""] * len(HEADINGS)))
         return _table([self._headings, *rows, ("total", *cells(self.total))])
@@ -152,10 +151,6 @@ def _in_one_line(found: TensorStats) -> str:
     numbers = zip(HEADINGS[2:6], cells(found)[2:6], strict=True)
     told = [f"{heading} {cell}" for heading, cell in numbers]
     return ", ".join([*told, f"{found.nans:,} NaN", f"{found.infinities:,} infinite"])
-
-
-def _short(name: str) -> str:
-    return escape(name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "...")
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import bytes_in_words, counted, escape, qualified
+from onnxmap._base.text import bytes_in_words, counted, qualified, shortened
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def describe_html(thing: Any) -> str:
         return _table(f"onnxmap.{type(thing).__name__}", rows)
     headings, elements = _elements(thing)
     rows = [[(heading, "th") for heading in headings]] if headings else []
-    rows += [[(_short(cell), "td") for cell in cells] for cells in islice(elements, _MOST_ROWS)]
+    rows += [[(shortened(cell), "td") for cell in cells] for cells in islice(elements, _MOST_ROWS)]
     if len(thing) > _MOST_ROWS:
         rows.append([(f"... {len(thing) - _MOST_ROWS:,} more", "td")])
     return _table(repr(thing), rows)
@@ -82,7 +82,7 @@ def _fact(thing: Any, fact: str) -> str:
     if text is not None:
         return text(thing)
     value = getattr(thing if hasattr(type(thing), fact) else thing.graph, fact)
-    return _short(str(value)) if isinstance(value, str | int) else _names(value)
+    return shortened(str(value)) if isinstance(value, str | int) else _names(value)
 
 
 def _words(thing: Any) -> str:
@@ -91,12 +91,7 @@ def _words(thing: Any) -> str:
         return re.sub("{(.*?)}", lambda found: _fact(thing, found[1]), line)
     if hasattr(thing, "all"):
         return f"of {counted(len(thing), 'tensor')}"
-    return ", ".join(f"{name}={_short(repr(value))}" for name, value in thing.proto._fields())
-
-
-def _short(text: str) -> str:
-    """Return text from a file on one line, printable and not too long."""
-    return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
+    return ", ".join(f"{name}={shortened(repr(value))}" for name, value in thing.proto._fields())
 
 
 def _names(things: Iterable[Any]) -> str:
@@ -104,7 +99,7 @@ def _names(things: Iterable[Any]) -> str:
     every = list(things)
     texts = [each if isinstance(each, str) else _words(each) for each in every[:_MOST_NAMES]]
     more = [f"... {len(every) - _MOST_NAMES} more"] if len(every) > _MOST_NAMES else []
-    return ", ".join([*map(_short, texts), *more])
+    return ", ".join([*map(shortened, texts), *more])
 
 
 def _shape(dims: Iterable[object]) -> str:
@@ -123,27 +118,27 @@ def _place(tensor: _core.Tensor) -> str:
         where = tensor.external
     except OnnxMapError:
         return "invalid external data"
-    return "inline" if where is None else f"in '{_short(where.location)}' at {where.offset}"
+    return "inline" if where is None else f"in '{shortened(where.location)}' at {where.offset}"
 
 
 def _type(info: _core.ValueInfo) -> str:
     if info.dtype is None:
-        return _short(repr(info.type))
+        return shortened(repr(info.type))
     shape = "unknown rank" if info.shape is None else _shape(info.shape)
     return f"{type_name(info.dtype)} {shape}"
 
 
 def _value(attribute: _core.Attribute) -> str:
     if attribute.ref_attr_name:
-        return f"reference to '{_short(attribute.ref_attr_name)}'"
+        return f"reference to '{shortened(attribute.ref_attr_name)}'"
     value: Any = attribute.value
     if isinstance(value, list) and len(value) > _MOST_NAMES:
         return f"list of {len(value)}"
-    return _short(repr(value[:_LONGEST] if isinstance(value, bytes) else value))
+    return shortened(repr(value[:_LONGEST] if isinstance(value, bytes) else value))
 
 
 def _operator(domain: str, name: str) -> str:
-    return qualified(_short(domain), _short(name))
+    return qualified(shortened(domain), shortened(name))
 
 
 def _contents(graph: Any) -> str:
@@ -153,7 +148,7 @@ def _contents(graph: Any) -> str:
 
 
 def _source(model: Any) -> str:
-    source = "from a buffer" if model.path is None else f"'{_short(model.path)}'"
+    source = "from a buffer" if model.path is None else f"'{shortened(model.path)}'"
     return f"{source}, edited" if model.edited else source
 
 
@@ -189,7 +184,7 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     "Graph.output_names": lambda g: _names(value.name for value in g.outputs),
     "Model.state": lambda _: "closed",
     "Model.source": _source,
-    "Model.producer": lambda m: _short(f"{m.producer_name} {m.producer_version}".strip()),
+    "Model.producer": lambda m: shortened(f"{m.producer_name} {m.producer_version}".strip()),
     "Model.opset_imports": lambda m: _names(
         f"{domain or 'ai.onnx'} {version}" for domain, version in m.opset_imports.items()
     ),
@@ -198,7 +193,7 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     "Node.op_type": lambda n: _operator(n.domain, n.op_type),
     # Not `n.attributes`, which warns of a repeated name.
     "Node.attributes": lambda n: _names(map(_core.wrap, n.proto.attribute)),
-    "Node.label": lambda n: f"'{_short(n.name)}' " if n.name else "",
+    "Node.label": lambda n: f"'{shortened(n.name)}' " if n.name else "",
     "OperatorSet.size": lambda s: counted(len(s.operators), "operator"),
     "SparseTensor.dtype": lambda s: type_name(s.proto.values.data_type),
     "SparseTensor.shape": _shape_of,

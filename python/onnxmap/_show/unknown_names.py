@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +75,6 @@ def _pass_the_name(thing: object, before: str = "") -> str:
     return f"{before}Pass its name, x.name" if is_ours and hasattr(type(thing), "name") else ""
 
 
-def not_a_name(given: object) -> TypeError:
-    """Return the error for something that is no str, where the name of a value is taken."""
-    return _wrong_type("the name of a value is a str", given)
-
-
 def wrong_index(index: object, has_names: bool) -> TypeError:
     """Return the error for an index of a list of messages that is no int, slice or name."""
     takes = "integers, slices or names" if has_names else "integers or slices"
@@ -93,7 +89,7 @@ def wrong_name(kind: str, *arguments: Any) -> Exception:
     """Return the error for a name that the core was given: of an attribute, a field, a key ..."""
     makers: dict[str, Callable[..., Exception]] = {
         "attribute": missing_attribute, "field": missing_field, "index": wrong_index,
-        "key": unknown_key, "value": not_a_name,
+        "key": unknown_key, "value": partial(_wrong_type, "the name of a value is a str"),
     }  # fmt: skip
     return makers[kind](*arguments)
 

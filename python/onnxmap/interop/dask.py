@@ -189,8 +189,5 @@ def _read(
         return np.array(tensor[keys])
     box, inside = tensor._box(keys)
     # A copy: otherwise a few elements would keep the whole box in memory.
-    return box if all(_is_all(index) for index in inside) else np.array(box[inside])
-
-
-def _is_all(index: Any) -> bool:
-    return isinstance(index, slice) and index == slice(None)
+    is_all = all(isinstance(index, slice) and index == slice(None) for index in inside)
+    return box if is_all else np.array(box[inside])
