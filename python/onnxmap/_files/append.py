@@ -74,9 +74,8 @@ def append(
         raise ValueError("there is nothing to add")
     with load(name, check="lazy") as model:
         if model.io not in ("mmap", "read"):
-            raise SaveError(
-                "only a file in protobuf's binary form can be appended to", code="save.text"
-            )
+            text = "only a file in protobuf's binary form can be appended to"
+            raise SaveError(text, code="save.text")
         known = {entry.key for entry in model.proto.metadata_props}
         for key in entries:
             if key in known:

@@ -129,9 +129,8 @@ class Place:
         self._old = [] if self.old is None else [self.old]
         there = [each for each in (self.path, *self._old) if os.path.exists(each)]
         if len(there) == 2 and os.path.samefile(*there):
-            raise SaveError(
-                f"{os.fsdecode(path)} and {new} are the same file", code="save.same_file"
-            )
+            text = f"{os.fsdecode(path)} and {new} are the same file"
+            raise SaveError(text, code="save.same_file")
         self._check_taken([self.path])
         if os.path.isdir(self.folder):
             _core.check_output(os.fsencode(self.path), how.replace_read_only)

@@ -212,11 +212,8 @@ def _value_of(proto: _core.ProtoView) -> Value:
     found = dict(zip(keys, values, strict=True))
     if len(found) < len(keys):
         repeated, _ = Counter(keys).most_common(1)[0]
-        warn(
-            "RepeatedKeyWarning",
-            f"keys: {repeated!r} occurs more than once; the last one counts, and the MapProto "
-            "itself (load_proto) has all",
-        )
+        text = f"keys: {repeated!r} occurs more than once; the last one counts"
+        warn("RepeatedKeyWarning", f"{text}, and the MapProto itself (load_proto) has all")
     return found
 
 

@@ -201,10 +201,10 @@ def save_all(
     if not models:
         raise ValueError("there are no models to save")
     if external_data in (None, False, "view"):
-        raise ValueError(
-            "external_data must be the name of the data file of the models, not "
-            f"{external_data!r}; save() writes one model in other ways"
+        text = (
+            f"external_data must be the name of the data file of the models, not {external_data!r}"
         )
+        raise ValueError(f"{text}; save() writes one model in other ways")
     written = {
         path: written_of(model, path, external_root, follow_symlinks)
         for path, model in models.items()

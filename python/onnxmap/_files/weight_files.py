@@ -219,10 +219,11 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
                     if room < 0:
                         raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
                     tensors.append((key, *found) if found else _read_now(key, archive, member))
-        except (LimitError, TypeError):
-            raise
         except Exception as error:
-            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a wrong offset
+            is_of_system = (
+                isinstance(error, OSError) and error.errno != errno.EINVAL
+            )  # wrong offset
+            if is_of_system or isinstance(error, LimitError | TypeError):
                 raise
             reason = str(error) or type(error).__name__
             raise ParseError(f"{os.fsdecode(name)!r}: {reason}", code="model.npz") from None

@@ -74,10 +74,8 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
     def __next__(self) -> tuple[str, np.ndarray[Any, Any]]:
         # Without an interpreter lock, two threads in one generator would crash the interpreter.
         if not self._reading.acquire(blocking=False):
-            raise ValueError(
-                "another thread, or a callable that this stream calls, is reading this stream; "
-                "give each a stream of its own"
-            )
+            text = "another thread, or a callable that this stream calls, is reading this stream"
+            raise ValueError(f"{text}; give each a stream of its own")
         try:
             return next(self._arrays)
         finally:

@@ -57,14 +57,11 @@ RULES = tuple(
 )
 # The rule of what onnx itself says, which knows the shapes that each operator makes.
 OFFICIAL = Rule(
-    "onnx.checker",
-    "error",
-    False,
-    "onnx.checker",
+    "onnx.checker", "error", False, "onnx.checker",
     "onnx.checker accepts the model, and so does its inference of types and shapes. It stops at "
     "one fault.",
     "Mend the other errors first, since it may mean one of them.",
-)
+)  # fmt: skip
 _BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
 # Those that need to know what nodes call.
 _OF_OPERATORS = (
@@ -205,10 +202,8 @@ def check_message(
     """Look for the chosen rules in a ModelProto or an OperatorSetProto, which must be a root."""
     wanted = [rule.name in chosen for rule in RULES]
     found, counts = _core.check_rules(message, wanted, MOST_OF_A_RULE, bool(values))
-    findings = [
-        Finding(RULES[rule].severity, RULES[rule].name, where, message)
-        for rule, where, message in found
-    ]
+    broken = ((RULES[rule], where, message) for rule, where, message in found)
+    findings = [Finding(rule.severity, rule.name, *place) for rule, *place in broken]
     by_name = {rule.name: count for rule, count in zip(RULES, counts, strict=True) if count}
     return CheckReport(tuple(findings), by_name)
 

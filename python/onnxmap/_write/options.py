@@ -93,10 +93,8 @@ class SaveOptions:
         check_form(self.format)
         external: object = self.external_data
         if external is True or not isinstance(external, str | bytes | bool | None):
-            raise TypeError(
-                'external_data must be None, False, the name of a data file, or "view", '
-                f"not {external!r}"
-            )
+            text = 'external_data must be None, False, the name of a data file, or "view"'
+            raise TypeError(f"{text}, not {external!r}")
         if external in ("", b""):
             raise ValueError("external_data is empty; None keeps values where they are")
         for name, least in _LEAST.items():
@@ -115,10 +113,8 @@ class SaveOptions:
         if alignment & (alignment - 1):
             raise ValueError(f"alignment must be a power of two, not {alignment}")
         if not to_file and alignment > _MOST_INLINE_ALIGNMENT:
-            raise ValueError(
-                f"alignment must be at most {_MOST_INLINE_ALIGNMENT} for values in the model, "
-                f"not {alignment}"
-            )
+            text = f"alignment must be at most {_MOST_INLINE_ALIGNMENT} for values in the model"
+            raise ValueError(f"{text}, not {alignment}")
         for name in ("checksum", "max_shard_size_bytes", "dedupe"):
             if getattr(self, name) and not to_file:
                 raise ValueError(f"{name} needs external_data, the name of a data file")

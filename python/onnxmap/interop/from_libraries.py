@@ -234,11 +234,9 @@ def _best(found: list[_core.Tensor], tensor: _core.Tensor) -> _core.Tensor | Non
 
 def _has_entry_of(tensor: _core.Tensor, other: _core.Tensor) -> bool:
     """Whether two tensors are external ones of the same folder with the same entry."""
-    return (
-        other.is_external
-        and _entry_key(tensor.proto) == _entry_key(other.proto)
-        and tensor.proto._reading()[0] == other.proto._reading()[0]
-    )
+    is_same_folder = tensor.proto._reading()[0] == other.proto._reading()[0]
+    same_entry = _entry_key(tensor.proto) == _entry_key(other.proto)
+    return other.is_external and same_entry and is_same_folder
 
 
 def _file_of(tensor: _core.Tensor) -> str | None:

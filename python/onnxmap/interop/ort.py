@@ -69,11 +69,11 @@ def open_session(
                     return onnxruntime.InferenceSession(whole, options, **arguments)
             plan.check_missing_files()  # onnxruntime needs no file for values that the options have
             reason = printable(" ".join(str(error).split()))[:_LONGEST_REASON]
-            raise SessionError(
+            text = (
                 f"onnxruntime refuses the model: {reason}. To see whether the model is at fault, "
-                "save it and open the file with onnxruntime.InferenceSession",
-                code="session.refused",
-            ) from error
+            )
+            text += "save it and open the file with onnxruntime.InferenceSession"
+            raise SessionError(text, code="session.refused") from error
         plan.check_referred_files()
         return session
 

@@ -176,9 +176,6 @@ def _single_floats(value: Any, row: Row | None) -> Any:
 def _error(form: str, reason: str, before: str | None, path: str = "") -> ParseError:
     """The error for a text. `before` is the part of the text before the fault."""
     shown = printable(" ".join(reason.split()).rstrip("."))[:_LONGEST]
-    return ParseError(
-        f"this is not a message in protobuf's {form}: {shown}",
-        code="model.text",
-        offset=None if before is None else len(before.encode("utf-8", "surrogatepass")),
-        path=path,
-    )
+    offset = None if before is None else len(before.encode("utf-8", "surrogatepass"))
+    text = f"this is not a message in protobuf's {form}: {shown}"
+    return ParseError(text, code="model.text", offset=offset, path=path)

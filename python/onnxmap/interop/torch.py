@@ -31,10 +31,8 @@ def to_torch(tensor: _core.Tensor) -> Any:
         return torch.from_numpy(tensor.numpy(writable=True))
     torch_dtype = getattr(torch, dtype.numpy().name, None) if dtype.bits >= 8 else None
     if torch_dtype is None:
-        raise TypeError(
-            f"torch has no type for {dtype.name}; numpy(dtype=numpy.float32) gives numbers as "
-            "float32, packed() the stored bytes of packed elements"
-        )
+        advice = "numpy(dtype=numpy.float32) gives numbers as float32, packed() the stored bytes"
+        raise TypeError(f"torch has no type for {dtype.name}; {advice} of packed elements")
     # NumPy and torch both have the type, but cannot exchange it. So they exchange bytes.
     array = tensor.numpy(writable=True)
     data = torch.from_numpy(array.reshape(-1).view(np.uint8))
