@@ -12,7 +12,7 @@ from onnxmap._files.load import open_buffer
 from onnxmap._model import Model
 from onnxmap._write.documents import Written, write_document, write_documents
 from onnxmap._write.options import SaveOptions, SaveReport
-from onnxmap._write.paths import folder_of
+from onnxmap._write.paths import local_path
 from onnxmap._write.streams import own_descriptor
 
 if TYPE_CHECKING:
@@ -254,9 +254,8 @@ def _known(model: Any) -> Written | None:
         from onnxmap.interop.from_libraries import from_ir  # needs an optional library
 
         return Written(from_ir(model).proto)
-    if isinstance(model, _core.ProtoView) and model.message_type == "ModelProto":
-        return None if _core.document_of(model) is None else Written(model)
-    return None
+    is_model = isinstance(model, _core.ProtoView) and model.message_type == "ModelProto"
+    return Written(model) if is_model and _core.document_of(model) is not None else None
 
 
 def _of_message(
@@ -272,7 +271,9 @@ def _of_message(
         return written_of(_core.new("ModelProto"), path, None, follow_symlinks)
     is_file = not hasattr(path, "write") and own_descriptor(path) is None
     if external_root is None and is_file:
-        external_root = folder_of(path, follow_symlinks)
+        name = local_path(path)
+        name = os.path.realpath(name) if follow_symlinks else name
+        external_root = os.path.dirname(name)  # noqa: PTH120 -- bytes
     document = open_buffer(data, "ModelProto", Options(external_root=external_root))
     locations = _core.take_locations(document)
     return Written(document.proto, locations=locations, needed="all" if is_file else "none")

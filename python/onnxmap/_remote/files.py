@@ -14,9 +14,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from onnxmap._base.extras import extra
 from onnxmap._base.limits import Limits
 from onnxmap._remote.http import HttpFile
-from onnxmap._remote.requests import BlockingFile, RemoteFile, library
+from onnxmap._remote.requests import BlockingFile, RemoteFile
+
+with extra("remote"):
+    import fsspec.asyn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +153,7 @@ def _is_http(path: str) -> bool:
 
 
 def _class_for(fs: Any, path: str) -> type[RemoteFile]:
-    if not isinstance(fs, library().asyn.AsyncFileSystem):
+    if not isinstance(fs, fsspec.asyn.AsyncFileSystem):
         return BlockingFile
     return HttpFile if _is_http(path) and hasattr(fs, "set_session") else RemoteFile
 
@@ -157,7 +161,7 @@ def _class_for(fs: Any, path: str) -> type[RemoteFile]:
 def _file_system(url: str, options: Options) -> Any:
     """The file system of fsspec and the path in it."""
     try:
-        return library().url_to_fs(url, **dict(options.storage_options or {}))
+        return fsspec.url_to_fs(url, **dict(options.storage_options or {}))
     except ImportError as error:
         scheme = url.partition("://")[0]
         # fsspec names the package in the cause of its error.

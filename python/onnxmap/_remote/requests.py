@@ -22,7 +22,11 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from onnxmap import _core
+from onnxmap._base.extras import extra
 from onnxmap.errors import FileChangedError, OnnxMapError, TransferTimeoutError, printable
+
+with extra("remote"):
+    import fsspec.asyn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
@@ -58,13 +62,6 @@ _serial = itertools.count()
 # Bytes that each server has sent. A request for one file may have to wait for those for another
 # file. If the server sends enough for all of them together, none of them is too slow.
 received: Counter[Hashable] = Counter()
-
-
-def library() -> Any:
-    """Return the package fsspec, which only URLs need."""
-    import fsspec.asyn
-
-    return fsspec
 
 
 class Refused(OSError):
@@ -203,7 +200,7 @@ class RemoteFile:
         return await getattr(self._fs, f"_{name}")(self._path, **options)
 
     def _start(self, work: Callable[..., Awaitable[Any]], *args: int) -> Future[Any]:
-        loop = getattr(self._fs, "loop", None) or library().asyn.get_loop()
+        loop = getattr(self._fs, "loop", None) or fsspec.asyn.get_loop()
         return asyncio.run_coroutine_threadsafe(self._tried(work, *args), loop)
 
     async def _tried(self, work: Callable[..., Awaitable[Any]], *args: int) -> Any:
@@ -266,7 +263,7 @@ class BlockingFile(RemoteFile):
     async def _call(self, name: str, **options: Any) -> Any:
         answer: Future[Any] = concurrent.futures.Future()
         work, lock = getattr(self._fs, name), self._locks.setdefault(self._fs, threading.Lock())
-        if getattr(type(self._fs), name) is library().AbstractFileSystem.cat_file:
+        if getattr(type(self._fs), name) is fsspec.AbstractFileSystem.cat_file:
             options["cache_type"] = "none"  # it opens a file, which would read megabytes ahead
 
         def run() -> None:

@@ -85,8 +85,10 @@ class SaveOptions:
 
     @property
     def location(self) -> bytes:
-        """The name of the data file, if `external_data` is one."""
-        return os.fsencode(self.external_data or b"") if self.kind == "file" else b""
+        """The name of the file that `external_data` names, if it names one."""
+        return (
+            os.fsencode(self.external_data or b"") if self.kind in ("file", "checkpoint") else b""
+        )
 
     def check(self) -> None:
         """Raise TypeError or ValueError if the options of a user do not fit together."""
@@ -152,8 +154,3 @@ class CheckpointOptions(SaveOptions):
     def kind(self) -> str:
         """See SaveOptions."""
         return "checkpoint"
-
-    @property
-    def location(self) -> bytes:
-        """The name of the file in its folder."""
-        return os.fsencode(self.external_data or b"")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def local_path(path: Path) -> bytes:
+    """Return the absolute path of a file that is written."""
     name = checked_name(path)
     if is_url(name):
         raise SaveError("a model can be saved to a local path only", code="save.remote")
@@ -22,9 +23,3 @@ def local_path(path: Path) -> bytes:
     if name.endswith(b"/"):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(name))
     return absolute_path(name)
-
-
-def folder_of(path: Path, follow_symlinks: bool) -> bytes:
-    """The folder in which a save to `path` makes the file."""
-    name = local_path(path)
-    return os.path.dirname(os.path.realpath(name) if follow_symlinks else name)
