@@ -77,10 +77,9 @@ def append(
             text = "only a file in protobuf's binary form can be appended to"
             raise SaveError(text, code="save.text")
         known = {entry.key for entry in model.proto.metadata_props}
-        for key in entries:
-            if key in known:
-                text = f"metadata_props has the key {escape(repr(key))} already"
-                raise SaveError(f"{text}; save() can change it", code="save.key_exists")
+        for key in known.intersection(entries):
+            text = f"metadata_props has the key {escape(repr(key))} already; save() can change it"
+            raise SaveError(text, code="save.key_exists")
         document = model._open()
         if document.nbytes <= MOST_FOR_PROTOBUF < document.nbytes + len(data):
             raise SaveError("the file would have more than 2 GiB", code="save.too_large")

@@ -23,6 +23,7 @@ HEADINGS = ("type", "shape", "min", "max", "mean", "std", "zeros", "nan", "inf")
 
 _DELAY = 0.5  # seconds of work before a bar appears
 _MOST_ROWS = 50  # lines of a table
+_LONGEST = 60  # characters shown of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,9 @@ class ModelStats(ByName[TensorStats]):
         return f"<onnxmap.ModelStats of {counted(len(self), 'tensor')}: {_in_one_line(self.total)}>"
 
     def __str__(self) -> str:
-        rows = [(shortened(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
+        rows = [
+            (shortened(name, _LONGEST), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)
+        ]
         if len(self) > _MOST_ROWS:
             rows.append((f"... {len(self) - _MOST_ROWS:,} more", *[""] * len(HEADINGS)))
         return _table([self._headings, *rows, ("total", *cells(self.total))])
@@ -157,10 +160,5 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     """Lines with columns of one width: texts at the left, numbers at the right."""
     texts = len(rows[0]) - len(HEADINGS) + 2
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i < texts else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    cells = [f"{{:{'<' if i < texts else '>'}{width}}}" for i, width in enumerate(widths)]
+    return "\n".join("  ".join(cells).format(*row).rstrip() for row in rows)

@@ -55,12 +55,9 @@ def text_of(data: bytes, form: FileForm) -> bytes:
     message = _opened(data)
     parts: list[str] = []
     try:
-        if form == "json":
-            message.write_json(parts.append)
-            parts.append("\n")
-        else:
-            message.write_text(parts.append)
-        text = "".join(parts)
+        write = message.write_json if form == "json" else message.write_text
+        write(parts.append)
+        text = "".join([*parts, "\n" * (form == "json")])
         back = _opened(parsed_text(form, text))
         encoded = text.encode()
     except (ParseError, UnicodeEncodeError) as error:

@@ -29,7 +29,10 @@ _FIELDS = message_rows("TensorProto")
 VALUE_FIELDS = (*(name for name in _FIELDS if name.endswith("_data")), "data_location")
 # What a structure may say about a tensor: it wins over what the tensor said before.
 SAID_FIELDS = tuple(_FIELDS.keys() - {*VALUE_FIELDS, "segment"})
-_NAME = _FIELDS["name"]["number"]
+# Those that protobuf writes before the name of a tensor.
+_BEFORE_THE_NAME = [
+    name for name in VALUE_FIELDS if _FIELDS[name]["number"] < _FIELDS["name"]["number"]
+]
 
 
 class Place(NamedTuple):
@@ -198,7 +201,7 @@ def give_values(message: Message, tensor: _core.Tensor) -> None:
     if rest.HasField("segment"):
         message.segment.CopyFrom(rest.segment)
         rest.ClearField("segment")
-    if any(field.number < _NAME for field, _ in rest.ListFields()):
+    if any(len(getattr(rest, field)) for field in _BEFORE_THE_NAME):
         message.MergeFrom(rest)
         rest.Clear()
     _set(message, "name", said, source)
