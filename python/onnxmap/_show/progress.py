@@ -52,7 +52,7 @@ class Progress:
             _bar_class()  # a missing tqdm is reported before the work begins
             self._shown_by = _bar(what, total, delay)
         elif progress is False or callable(progress):
-            self._shown_by = nullcontext(progress or None)
+            self._shown_by = nullcontext(None if progress is False else progress)
         else:
             raise TypeError(f"progress must be a bool or a callable, not {type(progress).__name__}")
         self.callback = None if progress is False else self.show
