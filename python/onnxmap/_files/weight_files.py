@@ -220,9 +220,8 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
                         raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
                     tensors.append((key, *found) if found else _read_now(key, archive, member))
         except Exception as error:
-            is_of_system = (
-                isinstance(error, OSError) and error.errno != errno.EINVAL
-            )  # wrong offset
+            # EINVAL is the answer to a wrong offset.
+            is_of_system = isinstance(error, OSError) and error.errno != errno.EINVAL
             if is_of_system or isinstance(error, LimitError | TypeError):
                 raise
             reason = str(error) or type(error).__name__

@@ -160,5 +160,5 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     """Lines with columns of one width: texts at the left, numbers at the right."""
     texts = len(rows[0]) - len(HEADINGS) + 2
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    cells = [f"{{:{'<' if i < texts else '>'}{width}}}" for i, width in enumerate(widths)]
-    return "\n".join("  ".join(cells).format(*row).rstrip() for row in rows)
+    columns = [f"{{:{'<' if i < texts else '>'}{width}}}" for i, width in enumerate(widths)]
+    return "\n".join("  ".join(columns).format(*row).rstrip() for row in rows)

@@ -69,11 +69,11 @@ def open_session(
                     return onnxruntime.InferenceSession(whole, options, **arguments)
             plan.check_missing_files()  # onnxruntime needs no file for values that the options have
             reason = printable(" ".join(str(error).split()))[:_LONGEST_REASON]
-            text = (
+            raise SessionError(
                 f"onnxruntime refuses the model: {reason}. To see whether the model is at fault, "
-            )
-            text += "save it and open the file with onnxruntime.InferenceSession"
-            raise SessionError(text, code="session.refused") from error
+                "save it and open the file with onnxruntime.InferenceSession",
+                code="session.refused",
+            ) from error
         plan.check_referred_files()
         return session
 
@@ -130,11 +130,11 @@ def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:
         except SaveError as error:
             if error.code != "save.too_large":
                 raise
-    text = (
-        f"the graph and its tensors of less than {_LEAST_EXTERNAL[-1]} bytes have more than 2 GiB"
+    raise SessionError(
+        f"the graph and its tensors of less than {_LEAST_EXTERNAL[-1]} bytes have more than 2 GiB, "
+        "and onnxruntime reads no such model",
+        code="session.too_large",
     )
-    text += ", and onnxruntime reads no such model"
-    raise SessionError(text, code="session.too_large")
 
 
 def _added_outputs(graph: Graph, names: Iterable[str] | None) -> bytes:
