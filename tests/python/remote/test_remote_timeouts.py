@@ -177,8 +177,7 @@ def test_a_pickled_reference_has_the_default_limits(
     pickled = pickle.dumps(onnxmap.load(f"{server.url}/m.onnx").initializers["w"])
     assert len(pickled) < 10_000
     assert onnxmap.Limits().low_speed_limit > 0
-    strict = {name: getattr(STRICT, name) for name in STRICT.__slots__}
-    monkeypatch.setattr(onnxmap.Limits.__init__, "__kwdefaults__", strict)
+    monkeypatch.setattr("onnxmap._base.options._DEFAULT_LIMITS", STRICT)
     server.fault_of_all = SLOW["body"]
     with timed_out("limit.low_speed", f"{server.url}/m.onnx"):
         pickle.loads(pickled).numpy()
