@@ -77,7 +77,7 @@ def append(
             text = "only a file in protobuf's binary form can be appended to"
             raise SaveError(text, code="save.text")
         known = {entry.key for entry in model.proto.metadata_props}
-        for key in known.intersection(entries):
+        for key in filter(known.__contains__, entries):
             text = f"metadata_props has the key {escape(repr(key))} already; save() can change it"
             raise SaveError(text, code="save.key_exists")
         document = model._open()

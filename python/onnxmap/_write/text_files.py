@@ -57,7 +57,7 @@ def text_of(data: bytes, form: FileForm) -> bytes:
     try:
         write = message.write_json if form == "json" else message.write_text
         write(parts.append)
-        text = "".join([*parts, "\n" * (form == "json")])
+        text = "".join(parts) + ("\n" if form == "json" else "")
         back = _opened(parsed_text(form, text))
         encoded = text.encode()
     except (ParseError, UnicodeEncodeError) as error:
