@@ -39,6 +39,7 @@ RETURNS = {
     "Function.topological_order": "builtins.list[Node]",
     "Function.uses": "builtins.list[Use]",
     "Function.value": "ValueInfo | None",
+    "Tensor.histogram": f"tuple[{ARRAY}, {ARRAY}]",
     "Tensor.segment": "ProtoView | None",
     "Document.shape_tensors": "builtins.list[bool]",
     "check_rules": "tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]",

@@ -35,6 +35,7 @@ void bind_page_cache(GuardedClass<Initializers>& cls);
 void bind_tensor(py::module_& module);
 void bind_tensor_buffer(GuardedClass<Tensor>& cls);
 void bind_tensor_values(GuardedClass<Tensor>& cls);
+void bind_histogram(GuardedClass<Tensor>& cls);
 void bind_tensor_exchange(GuardedClass<Tensor>& cls);
 void bind_sparse_tensor(py::module_& module);
 void bind_neighbours(py::module_& module);

@@ -134,6 +134,7 @@ void bind_tensor(py::module_& module) {
     bind_proto(cls, "TensorProto");
     bind_facts(cls);
     bind_tensor_values(cls);
+    bind_histogram(cls);
     bind_tensor_buffer(cls);
     bind_tensor_exchange(cls);
     bind_html_display(cls);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <optional>
 
-#include "kernels/codes.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace onnxmap::tensor {
@@ -154,30 +153,6 @@ void count_packed(std::uint32_t bits, const std::uint8_t* bytes, std::uint64_t c
     }
 }
 
-kernels::CodeCounts codes_of(const onnx::DataTypeInfo& type, bool packed, const std::uint8_t* bytes,
-                             std::uint64_t count) {
-    kernels::CodeCounts counts{};
-    if (!packed || type.bits == 8) {
-        kernels::count_codes(bytes, count, counts);
-    } else if (8 % type.bits == 0) {
-        count_packed(type.bits, bytes, count, counts);
-    } else {
-        std::array<std::uint8_t, kAtOnce> codes;  // of a multiple of eight elements: whole bytes
-        for (std::uint64_t done = 0; done < count; done += kAtOnce) {
-            const std::uint64_t here = std::min(kAtOnce, count - done);
-            kernels::kernels().unpack6(bytes + done * type.bits / 8, here, codes.data());
-            kernels::count_codes(codes.data(), here, counts);
-        }
-    }
-    return counts;
-}
-
-double value_of(const onnx::DataTypeInfo& type, std::uint32_t code) {
-    if (type.format.numbers == Numbers::boolean) return code == 0 ? 0.0 : 1.0;
-    return static_cast<double>(
-        std::bit_cast<float>(onnx::float32_bits(type.format, type.bits, code)));
-}
-
 // Of a type with at most 256 values.
 ValueStats of_codes(const onnx::DataTypeInfo& type, const kernels::CodeCounts& counts) {
     ValueStats stats;
@@ -267,6 +242,30 @@ double ValueStats::deviation() const {
 
 std::uint64_t block_count(const onnx::DataTypeInfo& type) noexcept {
     return kBlockBytes * 8 / type.bits / kAtOnce * kAtOnce;
+}
+
+kernels::CodeCounts codes_of(const onnx::DataTypeInfo& type, bool packed, const std::uint8_t* bytes,
+                             std::uint64_t count) {
+    kernels::CodeCounts counts{};
+    if (!packed || type.bits == 8) {
+        kernels::count_codes(bytes, count, counts);
+    } else if (8 % type.bits == 0) {
+        count_packed(type.bits, bytes, count, counts);
+    } else {
+        std::array<std::uint8_t, kAtOnce> codes;  // of a multiple of eight elements: whole bytes
+        for (std::uint64_t done = 0; done < count; done += kAtOnce) {
+            const std::uint64_t here = std::min(kAtOnce, count - done);
+            kernels::kernels().unpack6(bytes + done * type.bits / 8, here, codes.data());
+            kernels::count_codes(codes.data(), here, counts);
+        }
+    }
+    return counts;
+}
+
+double value_of(const onnx::DataTypeInfo& type, std::uint32_t code) {
+    if (type.format.numbers == Numbers::boolean) return code == 0 ? 0.0 : 1.0;
+    return static_cast<double>(
+        std::bit_cast<float>(onnx::float32_bits(type.format, type.bits, code)));
 }
 
 ValueStats block_stats(const onnx::DataTypeInfo& type, bool packed, const std::uint8_t* bytes,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/codes.hpp"
 #include "onnx/data_type.hpp"
 
 namespace onnxmap::tensor {
@@ -54,5 +55,13 @@ struct ValueStats {
 /// address.
 [[nodiscard]] ValueStats block_stats(const onnx::DataTypeInfo& type, bool packed,
                                      const std::uint8_t* bytes, std::uint64_t count);
+
+/// How often each code occurs among elements of at most 8 bits. The arguments are those of
+/// block_stats().
+[[nodiscard]] kernels::CodeCounts codes_of(const onnx::DataTypeInfo& type, bool packed,
+                                           const std::uint8_t* bytes, std::uint64_t count);
+
+/// The number that a code of at most 8 bits stands for.
+[[nodiscard]] double value_of(const onnx::DataTypeInfo& type, std::uint32_t code);
 
 }  // namespace onnxmap::tensor

@@ -2244,6 +2244,38 @@ class Tensor:
         """
 
     def _repr_html_(self) -> str: ...
+    def histogram(
+        self, bins: Any = 10, *, sample: typing.SupportsInt | typing.SupportsIndex | None = None
+    ) -> tuple[_ndarray[Any, Any], _ndarray[Any, Any]]:
+        """
+        Return how many values lie in each bin, and the edges of the bins.
+
+        The result is that of `numpy.histogram` for the values as float64. Each bin goes from its lower edge
+        to below its upper one; the last bin has its upper edge, too. NaN, and values outside the edges, are
+        in no bin: `Model.stats` counts NaN and infinities. Reads all values, in several threads, and keeps
+        few of them in memory.
+
+        Args:
+            bins: the number of bins, which then have one width and go from the least finite value to the
+                greatest one; or the edges of the bins, which may not fall. At most 65 536 bins.
+            sample: read only about this many values, in runs of 16 384 that are spread evenly. None reads
+                all.
+
+        Returns:
+            Two arrays: the counts as int64, and the edges as float64, which are one more. A tensor without
+            finite values has edges from 0 to 1; if all are equal, the edges are 0.5 away from them.
+
+        Raises:
+            TensorError: the shape, the type and the stored bytes do not agree.
+            ExternalDataError: the external file is missing, too short or unsafe.
+            FileChangedError: the file has changed since it was loaded.
+            TypeError: the tensor holds strings or complex numbers.
+            ValueError: there are no bins, or too many; or an edge is NaN or less than the one before.
+
+        Example:
+            >>> counts, edges = model.initializers["w"].histogram(32)
+        """
+
     def item(self) -> Any:
         """
         Return the value of a tensor with one element, as a Python object.

@@ -1,12 +1,13 @@
 """Print minimum, maximum, mean, standard deviation, zeros, NaN and infinities of initializers.
 
 --json prints a list of objects, one a line. The last one has no name, and is the total.
+With --histogram, each of the others has the counts of its values and the edges of the bins.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -16,10 +17,13 @@ from onnxmap.cli.arguments import valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.model_file import complete_initializers, open_model
 from onnxmap.cli.names import chosen_tensors
-from onnxmap.cli.text import natural, print_json_list, shape_in_words
+from onnxmap.cli.text import natural, print_json_list, shape_in_words, spread_in_words
 from onnxmap.cli.type_text import type_name
 
 Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
+Histograms = Mapping[str | None, tuple[list[int], list[float]]]  # counts and edges
+
+_BINS = 16
 
 # For an order by a number: the greatest one comes first.
 _NUMBERS: dict[str, Callable[[onnxmap.TensorStats], float | None]] = {
@@ -42,20 +46,33 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "the order: the greatest first, except for name and min; mean by its size "
     text += "(default: the order in the file)"
     parser.add_argument("--sort", choices=("name", *_NUMBERS), help=text)
+    text = "show how the values are spread from min to max; this reads them twice more"
+    parser.add_argument("--histogram", action="store_true", help=text)
 
 
 def run(arguments: Namespace) -> None:
     """Run `onnxmap stats`."""
     with open_model(arguments.file, arguments) as model, progress_bar("reading") as bar:
         found = model.stats(chosen_tensors(model, arguments.names), progress=bar)
+        histograms = _histograms(model, found) if arguments.histogram else None
     named = list(found.items())
     if arguments.sort:
         named.sort(key=lambda row: _order(arguments.sort, *row))
     rows: list[Row] = [*named, (None, found.total)]
     if arguments.json:
-        print_json_list(_as_json(*row) for row in rows)
+        print_json_list(_as_json(*row, histograms) for row in rows)
     else:
-        _print(rows)
+        _print(rows, histograms)
+
+
+def _histograms(model: onnxmap.Model, stats: onnxmap.ModelStats) -> Histograms:
+    """Of all tensors whose values have an order: complex numbers have none."""
+    made: dict[str | None, tuple[list[int], list[float]]] = {}
+    for name, found in stats.items():
+        if not (found.dtype is None or found.dtype.name.startswith("COMPLEX")):
+            counts, edges = model.initializers[name].histogram(_BINS)
+            made[name] = counts.tolist(), edges.tolist()
+    return made
 
 
 def _order(by: str, name: str, found: onnxmap.TensorStats) -> Any:
@@ -64,25 +81,33 @@ def _order(by: str, name: str, found: onnxmap.TensorStats) -> Any:
     return number is None, -(number or 0), natural(name)
 
 
-def _as_json(name: str | None, found: onnxmap.TensorStats) -> dict[str, Any]:
+def _as_json(
+    name: str | None, found: onnxmap.TensorStats, histograms: Histograms | None
+) -> dict[str, Any]:
     facts = {"name": name, **asdict(found)}
     facts["dtype"] = None if found.dtype is None else type_name(found.dtype)
     if isinstance(found.mean, complex):
         facts["mean"] = [found.mean.real, found.mean.imag]
+    if histograms is not None:
+        one = histograms.get(name)
+        facts["histogram"] = one and {"counts": one[0], "edges": one[1]}
     return facts
 
 
-def _print(rows: Iterable[Row]) -> None:
+def _print(rows: Iterable[Row], histograms: Histograms | None) -> None:
     texts = []
     for name, found in rows:
         dtype = "" if found.dtype is None else type_name(found.dtype)
         shape = "" if found.shape is None else shape_in_words(found.shape)
         numbers = map(_number_in_words, (found.min, found.max, found.mean, found.std))
         counts = _zeros_in_words(found), f"{found.nans:,}", f"{found.infinities:,}"
-        texts.append(("total" if name is None else name, dtype, shape, *numbers, *counts))
+        texts.append(["total" if name is None else name, dtype, shape, *numbers, *counts])
+        if histograms is not None:
+            texts[-1].append(spread_in_words(histograms[name][0]) if name in histograms else "")
     type_and_shape = table.Column("type", spare=True), table.Text("shape", spare=True)
     others = map(table.Number, ("min", "max", "mean", "std", "zeros", "nan", "inf"))
-    table.print_table([table.Name("name"), *type_and_shape, *others], texts)
+    spread = [table.Column("histogram", style="blue")] if histograms is not None else []
+    table.print_table([table.Name("name"), *type_and_shape, *others, *spread], texts)
 
 
 def _number_in_words(number: complex | None) -> str:

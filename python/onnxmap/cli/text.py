@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from math import ceil
 
 from onnxmap.errors import printable
 
@@ -16,6 +17,8 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 TIMES = "\N{MULTIPLICATION SIGN}"
 # For terminals that show only ASCII: one character for one, so that columns stay aligned.
 IN_ASCII = {"µ": "u", "·": "-", TIMES: "x", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
+_BARS = "▁▂▃▄▅▆▇█"  # of rising height
+IN_ASCII |= dict(zip(_BARS, "_.-=+*%#", strict=True))
 
 
 def bytes_in_words(nbytes: float) -> str:
@@ -56,6 +59,12 @@ def natural(name: str) -> list[tuple[int, str]]:
         (int(part), part) if part.isascii() and part.isdigit() else (-1, part)
         for part in re.split(r"([0-9]{1,18})", name)
     ]
+
+
+def spread_in_words(counts: Sequence[int]) -> str:
+    """Return a bar for each number, as high as its share of the greatest one; a space for 0."""
+    steps = max(counts, default=0) / len(_BARS)
+    return "".join(_BARS[ceil(count / steps) - 1] if count else " " for count in counts)
 
 
 def seconds_in_words(seconds: float) -> str:

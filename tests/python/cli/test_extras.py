@@ -47,6 +47,7 @@ LINES = [
     "show m.onnx", "show m.onnx --json", "ls m.onnx", "ls m.onnx --all", "ls m.onnx --nodes",
     "ls m.onnx --inputs --json", "dump m.onnx", "dump m.onnx graph", "check m.onnx",
     "check m.onnx --values --strict --json", "verify m.onnx", "stats m.onnx", "stats m.onnx --json",
+    "stats m.onnx --histogram",
     "diff m.onnx m.onnx --json", "diff m.onnx m.onnx --cast", "save m.onnx a.onnx --inline",
     "save m.onnx b.onnx --external-data b.data --checksum", "save m.onnx c.onnx --view",
     "convert m.onnx w.safetensors", "extract m.onnx w -o w.npz",

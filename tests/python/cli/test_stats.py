@@ -94,6 +94,43 @@ def test_complex_means_are_pairs(run: Run, tmp_path: Path) -> None:
     assert "2-1j" in run("stats", tmp_path / "m.onnx").out
 
 
+def test_histograms(run: Run, path: Path) -> None:
+    lines = run("stats", path, "w.*", "count", "--histogram").out.splitlines()
+    assert lines[0].split("\t")[-1] == "histogram"
+    shown = {line.split("\t")[0]: line.split("\t")[-1] for line in lines[1:]}
+    assert shown == {
+        "w.10": "█  █  █        █", "w.2": "█" + " " * 14 + "█",
+        "count": " " * 15 + "█", "total": "",
+    }  # fmt: skip
+    rows = json.loads(run("stats", path, "--histogram", "--json").out)
+    counts, edges = np.histogram(np.float64([0, 1, 2, 5]), 16)
+    assert rows[0]["histogram"] == {"counts": counts.tolist(), "edges": edges.tolist()}
+    assert sum(rows[1]["histogram"]["counts"]) == 2
+    assert rows[3]["histogram"] == {"counts": [0] * 16, "edges": np.linspace(0, 1, 17).tolist()}
+    assert rows[4]["histogram"] is None
+    assert "histogram" not in json.loads(run("stats", path, "--json").out)[0]
+
+
+def test_histograms_where_there_are_none(run: Run, tmp_path: Path) -> None:
+    save(tmp_path / "m.onnx", tensor("c", np.complex64([1 + 2j, 3 - 4j])))
+    rows = json.loads(run("stats", tmp_path / "m.onnx", "--histogram", "--json").out)
+    assert [row["histogram"] for row in rows] == [None, None]
+    assert run("stats", tmp_path / "m.onnx", "--histogram").out.splitlines()[1].endswith("\t")
+
+
+def test_histograms_in_ascii(tmp_path: Path) -> None:
+    values = np.repeat(np.arange(16), 2 ** np.arange(16) // 1)
+    save(tmp_path / "m.onnx", tensor("w", values))
+    ran = piped(
+        "stats", tmp_path / "m.onnx", "--histogram", environment={"PYTHONIOENCODING": "ascii"}
+    )
+    assert ran.stdout.splitlines()[1].split("\t")[-1] == "_____________.=#"
+    ran = piped(
+        "stats", tmp_path / "m.onnx", "--histogram", environment={"PYTHONIOENCODING": "utf-8"}
+    )
+    assert ran.stdout.splitlines()[1].split("\t")[-1] == "▁▁▁▁▁▁▁▁▁▁▁▁▁▂▄█"
+
+
 def test_no_initializers(run: Run, tmp_path: Path) -> None:
     save(tmp_path / "m.onnx")
     assert names(run("stats", tmp_path / "m.onnx").out) == ["total"]

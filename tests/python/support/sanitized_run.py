@@ -13,7 +13,7 @@ import pytest
 
 from support.run_options import MEMORY_ONLY
 
-# The folders of a run with ONNXMAP_TEST_MEMORY=1: arrays and bytes go into the core or come out of it.
+# The folders of a run with ONNXMAP_TEST_MEMORY=1: arrays and bytes go into the core or come out.
 # Whole files are read and saved by the C++ tests and by the fuzz targets, too.
 MEMORY = ("bulk", "changes", "edit", "external_data", "pickling", "tensor", "weights")
 # Of one test. In the folders of hostile files each case is a trick of its own, and all are run;

@@ -156,6 +156,7 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "Tensor.tobytes": lambda: tensor.tobytes(),
         "Tensor.tofile": lambda: halves.tofile(io.BytesIO()),
         "Tensor.tofile(path)": lambda: tensor.tofile(null),
+        "Tensor.histogram": lambda: (tensor.histogram(), typed.histogram()),
         "Tensor.packed": lambda: initializers["packed"].packed(),
         "Tensor.item": lambda: initializers["one"].item(),
         "Tensor.verify": lambda: outside.verify(),

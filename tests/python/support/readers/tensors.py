@@ -66,6 +66,7 @@ READS_OF_NUMBERS: dict[str, Reading] = {
     "array of another type": lambda t: np.asarray(t, dtype=np.float64),
     "out of another type": lambda t: _out(t, np.float64),
     "tobytes": lambda t: t.tobytes(),
+    "histogram": lambda t: t.histogram([-9, 0, 9])[0],
     "tofile of a path": _written_to_a_path,
     "tofile of a file": _written_to_a_file,
     "tofile to memory": _written_to_memory,
