@@ -127,6 +127,15 @@ Raises:
         output of the same name.)");
 }
 
+py::dict dimension_params(const Graph& self) {
+    py::dict found;
+    for (const auto& [name, uses] : self.graph()->dimension_params()) {
+        found[to_str(name)] = list_of(
+            uses, [](const auto& use) { return py::make_tuple(to_str(use.value), use.axis); });
+    }
+    return found;
+}
+
 }  // namespace
 
 void bind_function_values(GuardedClass<Function>& cls) {
@@ -158,11 +167,12 @@ Raises:
         .def_property_readonly(
             "overridable_inputs", [](const Graph& self) { return inputs(self, true); },
             "The inputs that a caller may give: an initializer of their name is their default.")
-        .def_property_readonly(
-            "dimension_params",
-            [](const Graph& self) { return to_list(self.graph()->dimension_params()); },
-            "The names of dimensions in the types of values, each once, in the "
-            "order of first use.");
+        .def_property_readonly("dimension_params", dimension_params,
+                               R"(Where the types of values have each name of a dimension.
+
+A dict of the names, in the order of first use. Each has a list of pairs: the name of an input, an
+output or an inner value of this graph, and the axis. In the type of a sequence, a map or an
+optional, it is the axis of what that holds.)");
 }
 
 }  // namespace onnxmap::bindings

@@ -12,6 +12,7 @@
 #include "bindings/work_and_tell.hpp"
 #include "surgery/clean.hpp"
 #include "surgery/extract.hpp"
+#include "surgery/inline_functions.hpp"
 #include "surgery/merge.hpp"
 #include "surgery/prune.hpp"
 #include "surgery/set_dims.hpp"
@@ -89,6 +90,14 @@ std::vector<std::string> names_in(const py::list& names) {
     for (const py::handle name : names)
         found.push_back(value_name(py::reinterpret_borrow<py::object>(name)));
     return found;
+}
+
+py::list inline_functions(const DocumentPtr& self, const py::object& names) {
+    std::optional<std::vector<std::string>> chosen;
+    if (!names.is_none()) chosen = names_in(py::list(names));
+    static_cast<void>(self->check_for_changes());
+    return list_of_names(
+        below_guard(self, [&] { return surgery::inline_functions(*self, chosen); }));
 }
 
 DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::list& outputs) {
@@ -232,6 +241,8 @@ void bind_surgery(py::module_& module) {
                "See `onnxmap.merge`.");
     module.def("set_dims", guarded(edits(set_dims)), py::arg("document"), py::arg("dims"),
                py::arg("inputs"), "See `Model.set_dims`.");
+    module.def("inline_functions", guarded(edits(inline_functions)), py::arg("document"),
+               py::arg("names"), "See `Model.inline_functions`.");
     module.def("dedupe", guarded_edits(dedupe), py::arg("document"), "See `Model.dedupe`.");
 }
 

@@ -44,8 +44,17 @@ class Copy {
         const std::size_t begin = content.size();
         std::vector<HeldField> large;
         std::uint32_t present = 0;  // a bit for each singular message that was copied
+        const Rewrite::Add add_other = [&](const wire::FieldRow& row, const onnx::Message& original,
+                                           const Rewrite& rewrite) {
+            const Rewrite* const before = std::exchange(rewrite_, &rewrite);
+            add_child(row, original, depth_left);
+            rewrite_ = before;
+        };
         message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
             if (row != nullptr && row->is_message()) {
+                if (rewrite_ != nullptr &&
+                    rewrite_->replace(*row, message.inner(*row, field), add_other))
+                    return;
                 const std::uint32_t bit = std::uint32_t{1} << row->number;
                 if (row->repeated()) {
                     add_child(*row, message.inner(*row, field), depth_left);
@@ -61,6 +70,7 @@ class Copy {
                 add_field(field);
             }
         });
+        if (rewrite_ != nullptr) rewrite_->extend(message, add_other);
         if (!large.empty()) {
             owners.push_back({&message.table(), begin, content.size(), std::move(large)});
         }
@@ -79,7 +89,7 @@ class Copy {
     [[nodiscard]] bool add_rewritten(const wire::FieldRow& holder, const wire::FieldRow* row,
                                      const wire::Field& field) {
         if (rewrite_ == nullptr || row == nullptr || row->type != wire::Type::string) return false;
-        const auto text = (*rewrite_)(holder, *row, field.text());
+        const auto text = rewrite_->text(holder, *row, field.text());
         if (!text) return false;
         wire::write_head(content, row->number, text->size());
         content += *text;
@@ -113,6 +123,19 @@ Copied place(const Document& document, const wire::FieldRow& row, std::string_vi
 }
 
 }  // namespace
+
+std::optional<std::string> Rewrite::text(const wire::FieldRow& /*holder*/,
+                                         const wire::FieldRow& /*row*/,
+                                         std::string_view /*text*/) const {
+    return std::nullopt;
+}
+
+bool Rewrite::replace(const wire::FieldRow& /*row*/, const onnx::Message& /*message*/,
+                      const Add& /*add*/) const {
+    return false;
+}
+
+void Rewrite::extend(const onnx::Message& /*original*/, const Add& /*add*/) const {}
 
 Copied empty_message(const Document& document, const wire::FieldRow& row) {
     return place(document, row, {});

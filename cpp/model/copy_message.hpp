@@ -20,10 +20,26 @@ struct Copied {
 /// An empty message for a field.
 [[nodiscard]] Copied empty_message(const Document& document, const wire::FieldRow& row);
 
-/// What a copy has instead of a text; nothing: the same text. `holder` is the field that holds the
-/// message with the text.
-using Rewrite = std::function<std::optional<std::string>(
-    const wire::FieldRow& holder, const wire::FieldRow& row, std::string_view text)>;
+/// What a copy has instead of parts of its original. By default: the same.
+class Rewrite {
+  public:
+    virtual ~Rewrite() = default;
+
+    /// Another text for a field; nothing: the same. `holder` is the field that holds the message
+    /// with the text.
+    [[nodiscard]] virtual std::optional<std::string> text(const wire::FieldRow& holder,
+                                                          const wire::FieldRow& row,
+                                                          std::string_view text) const;
+
+    /// Adds a copy of a message of the same document to the message that is copied.
+    using Add = std::function<void(const wire::FieldRow& row, const onnx::Message& original,
+                                   const Rewrite& rewrite)>;
+    /// Adds what takes the place of a message in a field. Returns false if the message stays.
+    virtual bool replace(const wire::FieldRow& row, const onnx::Message& message,
+                         const Add& add) const;
+    /// Adds what a copy has besides the fields of its original.
+    virtual void extend(const onnx::Message& original, const Add& add) const;
+};
 
 /// A copy of a message for a field. Large content, such as raw_data, is not copied: the copy shares
 /// the source that has it. Throws Error `limit.depth`.

@@ -61,9 +61,10 @@ EncodedField encoded(const Document& document, const wire::FieldRow& row, const 
 }
 
 // The callers guard the reads of `document` only.
-Copied guarded_copy(const Document& document, const wire::FieldRow& row, const Original& original) {
+Copied guarded_copy(const Document& document, const wire::FieldRow& row, const Original& original,
+                    const Rewrite* rewrite = nullptr) {
     return source::guard_reads(original.document.source(),
-                               [&] { return copy_message(document, row, original); });
+                               [&] { return copy_message(document, row, original, rewrite); });
 }
 
 // A copy that is about to be in a list of a message.
@@ -239,23 +240,23 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
     std::vector<EncodedField> encoded;
     std::vector<Copied> made;
     for (const Insertion& each : added) {
-        made.push_back(guarded_copy(document, row, each.original));
+        made.push_back(guarded_copy(document, row, each.original, each.rewrite));
         encoded.push_back({made.back().field, &row});
     }
     auto fields = fields_of(message);
-    std::vector<onnx::Message> removed;
-    for (const std::uint64_t i : gone) {
-        removed.push_back(message.inner(row, fields->field_at(fields->find(row, i))));
-    }
     // From the back: the positions before stay what they are.
     const std::uint64_t count = fields->count(row);
-    fields = fields->erase(row, gone);
+    std::vector<Pieces::Place> places;
+    const auto before = fields;
+    fields = fields->erase(row, gone, &places);
+    std::vector<onnx::Message> removed;
+    for (const auto place : places) removed.push_back(message.inner(row, before->field_at(place)));
     for (std::size_t end = added.size(); end > 0;) {
         std::size_t begin = end - 1;
         const std::uint64_t i = added[begin].i;
         while (begin > 0 && added[begin - 1].i == i) --begin;
-        const auto before = std::ranges::lower_bound(gone, i) - gone.begin();
-        const std::uint64_t now = std::min(i, count) - static_cast<std::uint64_t>(before);
+        const auto gone_before = std::ranges::lower_bound(gone, i) - gone.begin();
+        const std::uint64_t now = std::min(i, count) - static_cast<std::uint64_t>(gone_before);
         const auto place = now < fields->count(row) ? fields->find(row, now) : behind(*fields, row);
         fields = fields->replace(0, place, std::span(encoded).subspan(begin, end - begin));
         end = begin;
@@ -323,31 +324,27 @@ void erase(const Document& document, const onnx::Message& message, const wire::F
            std::span<const std::uint64_t> positions) {
     check_editable(document, message);
     const auto fields = fields_of(message);
-    std::vector<onnx::Message> gone;
-    gone.reserve(positions.size());
-    for (const std::uint64_t i : positions) {
-        gone.push_back(message.inner(row, fields->field_at(fields->find(row, i))));
-    }
-    for (const onnx::Message& each : gone) document.editable().remove(each);
-    document.editable().set(message, fields->erase(row, positions),
-                            Pieces::rows(message.table(), row));
+    std::vector<Pieces::Place> places;
+    const auto left = fields->erase(row, positions, &places);
+    for (const auto place : places)
+        document.editable().remove(message.inner(row, fields->field_at(place)));
+    document.editable().set(message, left, Pieces::rows(message.table(), row));
 }
 
 void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
              std::span<const std::uint64_t> order) {
     check_editable(document, message);
     const auto fields = fields_of(message);
-    std::vector<EncodedField> before;
+    std::vector<Pieces::Place> before;
     before.reserve(order.size());
-    for (auto place = fields->find_from(row, {}); place; ++place->index) {
-        place = fields->find_from(row, *place);
-        if (!place) break;
-        before.push_back(fields->encoded_at(*place));
+    for (auto place = fields->find_from(row, {}); place; place = fields->find_from(row, *place)) {
+        before.push_back(*place);
+        ++place->index;
     }
     if (before.size() != order.size()) onnx::fail_edited_meanwhile();
     std::vector<EncodedField> after;
     after.reserve(order.size());
-    for (const std::uint64_t i : order) after.push_back(before.at(i));
+    for (const std::uint64_t i : order) after.push_back(fields->encoded_at(before.at(i)));
     const Pieces::Rows replaced = Pieces::rows(message.table(), row);
     document.editable().set(message, fields->replace(replaced, fields->find_from(row, {}), after),
                             replaced);

@@ -85,10 +85,13 @@ onnx::Message insert(const Document& document, const onnx::Message& message,
                      const wire::FieldRow& row, std::uint64_t i,
                      const std::optional<Original>& original);
 
+class Rewrite;
+
 /// A copy that is put before the i-th message of a repeated field; at the end if there are only i.
 struct Insertion {
     std::uint64_t i;
     Original original;
+    const Rewrite* rewrite = nullptr;  // see model/copy_message.hpp
 };
 
 /// Adds copies to a repeated field and removes some of its messages, in one step. Ascending: the

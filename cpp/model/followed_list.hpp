@@ -58,6 +58,13 @@ class FollowedList {
         }
     }
 
+    /// Whether to look: it was read, or this was asked so often that as many walks over the list
+    /// would have taken as long as reading it.
+    [[nodiscard]] bool pays() {
+        const std::lock_guard lock(mutex_);
+        return read_ != nullptr || ++asked_ > kMostWalks;
+    }
+
     /// How many elements were read. Tests count them.
     [[nodiscard]] std::uint64_t elements_read() const noexcept {
         return elements_read_.load(std::memory_order_relaxed);
@@ -80,12 +87,15 @@ class FollowedList {
     bool apply(const EditStep& step);
     void read_all();
 
+    static constexpr unsigned kMostWalks = 8;
+
     const Document& document_;
     onnx::Message parent_;
     const wire::FieldRow* list_;
     onnx::Pieces::Rows rows_;
     os::ForkSafeMutex mutex_;
     std::unique_ptr<Read> read_;   // null: all elements are to be read
+    unsigned asked_ = 0;           // for pays()
     std::uint64_t place_ = 0;      // in the log
     std::uint64_t followed_ = 0;   // Edits::count() then
     std::vector<EditStep> steps_;  // empty; keeps its memory

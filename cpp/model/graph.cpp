@@ -75,28 +75,25 @@ std::vector<onnx::Message> Graph::inputs(bool with_default) const {
     return found;
 }
 
-namespace {
-
-void add_params(NameTable& known, std::vector<std::string_view>& found, const ValueType& type) {
-    if (type.shape) {
-        for (const Dimension& dimension : *type.shape) {
-            if (!dimension.param.empty() && known.add(dimension.param).is_new) {
-                found.push_back(dimension.param);
+std::vector<Graph::DimensionParam> Graph::dimension_params() const {
+    NameTable known;
+    std::vector<DimensionParam> found;
+    const auto add = [&](std::string_view value, const ValueType& type) {
+        for (const ValueType* inner = &type; inner != nullptr; inner = inner->inner.get()) {
+            for (std::uint64_t axis = 0; inner->shape && axis < inner->shape->size(); ++axis) {
+                const std::string_view name = (*inner->shape)[axis].param;
+                if (name.empty()) continue;
+                const auto [position, is_new] = known.add(name);
+                if (is_new) found.push_back({name, {}});
+                found[position].uses.push_back({value, axis});
             }
         }
-    }
-    if (type.inner) add_params(known, found, *type.inner);
-}
-
-}  // namespace
-
-std::vector<std::string_view> Graph::dimension_params() const {
-    NameTable known;
-    std::vector<std::string_view> found;
+    };
     for (const wire::FieldRow* list : kValueLists) {
         fields()->for_each(*list, [&](const wire::Field& element) {
-            const auto type = type_of_value(document(), fields()->message().inner(*list, element));
-            if (type) add_params(known, found, *type);
+            const onnx::Message value = fields()->message().inner(*list, element);
+            const auto type = type_of_value(document(), value);
+            if (type) add(value.text(field<"ValueInfoProto.name">), *type);
         });
     }
     return found;

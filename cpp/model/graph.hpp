@@ -45,9 +45,18 @@ class Graph : public NodeValues {
     /// Source: IR.md, "Graphs".
     [[nodiscard]] std::vector<onnx::Message> inputs(bool with_default) const;
 
-    /// The names of the dimensions of the inputs, outputs and inner values, each once, in the order
-    /// of first use. The text points into the model.
-    [[nodiscard]] std::vector<std::string_view> dimension_params() const;
+    /// Where the types of inputs, outputs and inner values have a dimension of a name. The text
+    /// points into the model.
+    struct DimensionParam {
+        struct Use {
+            std::string_view value;
+            std::uint64_t axis;
+        };
+        std::string_view name;
+        std::vector<Use> uses;
+    };
+    /// The names of dimensions, in the order of first use.
+    [[nodiscard]] std::vector<DimensionParam> dimension_params() const;
 
     /// Each op_type and how many nodes have it, the commonest first. The text points into the
     /// model.

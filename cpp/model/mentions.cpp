@@ -7,7 +7,7 @@ namespace onnxmap::model {
 void Mentions::reserve(std::uint64_t elements) {
     names_.reserve(elements);
     of_name_.reserve(elements);
-    entries_.reserve(elements);
+    entries_.reserve(3 * elements);
     elements_.reserve(elements);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "model/name_table.hpp"
+#include "os/large_vector.hpp"
 
 namespace onnxmap::model {
 
@@ -37,7 +38,7 @@ class Mentions {
         std::uint32_t count;
     };
 
-    /// Makes room for this many elements.
+    /// Makes room for this many elements, with up to three mentions each, as most nodes have.
     void reserve(std::uint64_t elements);
 
     /// Notes an element, or forgets what a known one mentions. Its bytes begin at its key.
@@ -92,8 +93,8 @@ class Mentions {
     [[nodiscard]] std::uint32_t new_entry();
 
     NameTable names_{NameTable::Text::copied};
-    std::vector<OfName> of_name_;
-    std::vector<Entry> entries_;
+    os::LargeVector<OfName> of_name_;
+    os::LargeVector<Entry> entries_;
     std::uint32_t free_ = kNone;
     std::uint64_t names_in_use_ = 0;
     std::unordered_map<const std::uint8_t*, Element> elements_;

@@ -53,10 +53,12 @@ std::uint32_t NameTable::hash_of(std::string_view name) noexcept {
     if (left < 8) {
         hash = fold(hash ^ few_bytes(p, left), seed[1]);
     } else {
-        for (; left > 8; p += 8, left -= 8) {
-            hash = fold(hash ^ load<std::uint64_t>(p), seed[1]);
+        for (; left > 16; p += 16, left -= 16) {
+            hash = fold(hash ^ load<std::uint64_t>(p), seed[1] ^ load<std::uint64_t>(p + 8));
         }
-        hash = fold(hash ^ load<std::uint64_t>(p + left - 8), seed[1]);
+        const char* const end = p + left;
+        hash = fold(hash ^ load<std::uint64_t>(left < 8 ? end - 8 : p),
+                    seed[1] ^ load<std::uint64_t>(end - 8));
     }
     return static_cast<std::uint32_t>(fold(hash, seed[1]));
 }
@@ -91,10 +93,6 @@ void NameTable::grow(std::size_t slots) {
     for (const Slot& slot : old) {
         if (slot.position != kFree) put(slot);
     }
-}
-
-void NameTable::prefetch(std::uint32_t hash) const noexcept {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
 }
 
 NameTable::Added NameTable::add(std::string_view name) {

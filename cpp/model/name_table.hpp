@@ -40,7 +40,11 @@ class NameTable {
 
     [[nodiscard]] static std::uint32_t hash_of(std::string_view name) noexcept;
     /// Prefetches the slot that add() will read for a name with this hash.
-    void prefetch(std::uint32_t hash) const noexcept;
+    // Inline at each call: gcc sees no effect of a function that only prefetches, and drops calls
+    // of it in the same unity batch.
+    [[gnu::always_inline]] void prefetch(std::uint32_t hash) const noexcept {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+    }
     /// add() of a name whose hash is known.
     Added add(std::string_view name, std::uint32_t hash);
 

@@ -15,14 +15,14 @@ constexpr std::uint64_t kIgnored = 256 << 20;  // bytes
 
 void check_overlap(const Document& document,
                    std::span<const std::shared_ptr<const source::Source>> sources,
-                   std::uint64_t nbytes) {
+                   std::uint64_t nbytes, std::string_view what) {
     std::uint64_t stored = document.source().size();
     for (const auto& source : sources) {
         if (source.get() != &document.source()) stored += source->size();
     }
     const std::uint64_t times = std::max<std::uint64_t>(document.limits().overlap, 1);
     if (nbytes <= kIgnored || nbytes / times <= stored) return;
-    throw Error("limit.overlap", "the tensors need " + std::to_string(nbytes) +
+    throw Error("limit.overlap", std::string(what) + " need " + std::to_string(nbytes) +
                                      " bytes, but the limit is " + std::to_string(times) +
                                      " times the " + std::to_string(stored) +
                                      " bytes of their files; raise it with "

@@ -1,5 +1,7 @@
 #include "model/rename.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -59,14 +61,30 @@ void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& lis
     });
 }
 
+// Uses of outer values, which are noted.
+auto Renaming::captured_uses() {
+    return CapturedUses([this](std::string_view name, const onnx::Message& user,
+                               std::uint32_t index) { note_use(name, user, index); },
+                        [this](std::string_view name) {
+                            if (const auto after = after_.find(name))
+                                found_[first_of_[*after]].is_hidden = true;
+                        },
+                        [this](std::string_view name, const onnx::Message& holder,
+                               const wire::FieldRow& row) { note(name, holder, row); });
+}
+
 void Renaming::find_all() {
     const auto fields = document_.index(graph_);
     const auto followed = document_.followed_uses(graph_);
-    for (std::uint32_t pair = 0; pair < names_.size(); ++pair) {
-        if (!names_[pair].before.empty()) find_before(pair, *fields, *followed);
-    }
-    for (std::uint32_t after = 0; after < after_.size(); ++after) {
-        if (!after_.name(after).empty()) find_after(after, *fields, *followed);
+    if (followed->pays()) {
+        for (std::uint32_t pair = 0; pair < names_.size(); ++pair) {
+            if (!names_[pair].before.empty()) find_before(pair, *fields, *followed);
+        }
+        for (std::uint32_t after = 0; after < after_.size(); ++after) {
+            if (!after_.name(after).empty()) find_after(after, *fields, *followed);
+        }
+    } else {
+        find_in_lists(*fields);
     }
     fields->for_each(kSparse, [&](const wire::Field& element) {
         const auto values = graph_.inner(kSparse, element).child(field<"SparseTensorProto.values">);
@@ -76,6 +94,56 @@ void Renaming::find_all() {
         note_annotation(graph_.inner(kAnnotations, element));
     });
     find_in_trainings();
+    note_shards();
+}
+
+// The same as find_before() and find_after(), for all names at once. One walk over the lists takes
+// a tenth of the time of their indexes.
+void Renaming::find_in_lists(const FieldIndex& fields) {
+    for (const wire::FieldRow* const list : {&kInputs, &kInitializers}) {
+        fields.for_each(*list, [&](const wire::Field& element) {
+            const onnx::Message maker = graph_.inner(*list, element);
+            note_made(maker.text(*naming_field(*list)), maker);
+        });
+    }
+    for (const wire::FieldRow* const list : {&kOutputs, &kValueInfos}) {
+        fields.for_each(*list, [&](const wire::Field& element) {
+            const onnx::Message value = graph_.inner(*list, element);
+            if (list == &kOutputs) note_outer(value.text(*naming_field(*list)));
+            note_value_info(value);
+        });
+    }
+    auto uses = captured_uses();
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    fields.for_each(nodes, [&](const wire::Field& element) {
+        const Node node(graph_, nodes, element);
+        node.for_each_output([&](std::string_view name) { note_made(name, node.message()); });
+        uses.find_in_node(node, document_.limits().depth);
+    });
+}
+
+// Notes what makes a value: an input, a dense initializer or a node.
+void Renaming::note_made(std::string_view name, const onnx::Message& maker) {
+    if (name.empty()) return;
+    const auto pair = before_.find(name);
+    const auto after = after_.find(name);
+    if (after && !pair) found_[first_of_[*after]].is_taken = true;
+    if (!pair) return;
+    Found& found = found_[*pair];
+    if (&maker.table() == &onnx::message<"TensorProto">) {
+        ++found.count;
+        found.segments += tensor::is_segment(maker) ? 1 : 0;
+        note(name, maker, field<"TensorProto.name">);
+        return;
+    }
+    found.is_made = true;
+    if (!is_node(maker)) {
+        note_value_info(maker);
+        return;
+    }
+    if (std::exchange(found.is_output, true))
+        throw duplicate_name("node output", name, "look for it in node_outputs()");
+    note_outputs(name, maker);
 }
 
 // The messages of a list of the graph that have a name.
@@ -143,14 +211,7 @@ void Renaming::note_sparse(const onnx::Message& values) {
 }
 
 void Renaming::find_in_trainings() {
-    CapturedUses uses([&](std::string_view name, const onnx::Message& user,
-                          std::uint32_t index) { note_use(name, user, index); },
-                      [&](std::string_view name) {
-                          if (const auto after = after_.find(name))
-                              found_[first_of_[*after]].is_hidden = true;
-                      },
-                      [&](std::string_view name, const onnx::Message& holder,
-                          const wire::FieldRow& row) { note(name, holder, row); });
+    auto uses = captured_uses();
     const std::uint32_t depth = document_.limits().depth;
     for (const onnx::Message& training : training_info_of(document_, graph_)) {
         find_in_training(training, depth, uses,
@@ -170,7 +231,6 @@ void Renaming::note_use(std::string_view name, const onnx::Message& user, std::u
     note_outer(name);
     if (is_node(user)) {
         note(name, user, field<"NodeProto.input">, index);
-        if (before_.find(name)) note_shards(name, user);
     } else if (before_.find(name)) {
         const wire::FieldRow& outputs = field<"GraphProto.output">;
         note_value_info(user.inner(outputs, document_.index(user)->at(outputs, index)));
@@ -183,20 +243,25 @@ void Renaming::note_outputs(std::string_view name, const onnx::Message& node) {
         if (output == name) note(name, node, field<"NodeProto.output">, index);
         ++index;
     });
-    note_shards(name, node);
 }
 
-void Renaming::note_shards(std::string_view name, const onnx::Message& node) {
-    const wire::FieldRow& configurations = field<"NodeProto.device_configurations">;
-    const wire::FieldRow& specs = field<"NodeDeviceConfigurationProto.sharding_spec">;
-    const wire::FieldRow& sharded = field<"ShardingSpecProto.tensor_name">;
-    node.for_each_value(configurations, [&](const wire::Field& each) {
-        const onnx::Message configuration = node.inner(configurations, each);
-        configuration.for_each_value(specs, [&](const wire::Field& element) {
-            const onnx::Message spec = configuration.inner(specs, element);
-            if (spec.text(sharded) == name) note(name, spec, sharded);
+// Puts the places of each field of a message together, and notes the sharding specs of the nodes
+// among them: each node is read once, however often it mentions a value.
+void Renaming::note_shards() {
+    const auto less = std::less<const void*>();
+    const auto is_before = [&](const Place& a, const Place& b) {
+        if (a.message.key() != b.message.key()) return less(a.message.key(), b.message.key());
+        return less(a.field, b.field);
+    };
+    std::ranges::stable_sort(places_, is_before);
+    const std::size_t count = places_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const onnx::Message node = places_[i].message;
+        if (!is_node(node) || (i > 0 && places_[i - 1].message.key() == node.key())) continue;
+        for_each_shard(node, [&](const onnx::Message& spec, const wire::FieldRow& name) {
+            note(spec.text(name), spec, name);
         });
-    });
+    }
 }
 
 void Renaming::note_value_info(const onnx::Message& value) {
@@ -251,15 +316,33 @@ void Renaming::check() const {
 void Renaming::apply() const {
     if (names_.empty()) return;
     check();
-    for (const Place& place : places_) {
-        const onnx::Message message = place.message.current();
-        const NewValue text = text_value(*place.field, names_[place.pair].after);
-        if (place.field->repeated()) {
-            splice_values(document_, message, *place.field, place.index, 1, {&text, 1});
-        } else {
-            set_value(document_, message, *place.field, text);
-        }
+    std::vector<NewText> texts;
+    for (auto place = places_.begin(); place != places_.end();) {
+        const auto& [message, row, index, pair] = *place;
+        texts.clear();
+        for (; place != places_.end() && place->field == row && place->message.is(message); ++place)
+            texts.push_back({place->index, names_[place->pair].after});
+        set_texts(document_, message.current(), *row, texts);
     }
+}
+
+void set_texts(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+               std::span<const NewText> texts) {
+    if (texts.empty()) return;
+    if (!row.repeated()) {
+        set_value(document, message, row, text_value(row, texts.back().text));
+        return;
+    }
+    const auto [first, last] = std::ranges::minmax_element(texts, {}, &NewText::index);
+    std::vector<NewValue> values;
+    std::uint32_t index = 0;
+    message.for_each_value(row, [&](const wire::Field& each) {
+        if (index >= first->index && index <= last->index)
+            values.push_back(text_value(row, each.text()));
+        ++index;
+    });
+    for (const auto& [i, text] : texts) values[i - first->index] = text_value(row, text);
+    splice_values(document, message, row, first->index, values.size(), values);
 }
 
 }  // namespace onnxmap::model

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,30 @@
 #include "onnx/message.hpp"
 
 namespace onnxmap::model {
+
+struct NewText {
+    std::uint32_t index;  // of a repeated field
+    std::string_view text;
+};
+
+/// Replaces the text of a field, or texts of a repeated one, in one edit.
+void set_texts(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+               std::span<const NewText> texts);
+
+/// Calls visit(spec, field) for each sharding spec of a node, and its field with the name of a
+/// value.
+template <class Visit>
+void for_each_shard(const onnx::Message& node, Visit&& visit) {
+    const wire::FieldRow& configurations = onnx::field<"NodeProto.device_configurations">;
+    const wire::FieldRow& specs = onnx::field<"NodeDeviceConfigurationProto.sharding_spec">;
+    node.for_each_value(configurations, [&](const wire::Field& each) {
+        const onnx::Message configuration = node.inner(configurations, each);
+        configuration.for_each_value(specs, [&](const wire::Field& element) {
+            visit(configuration.inner(specs, element),
+                  onnx::field<"ShardingSpecProto.tensor_name">);
+        });
+    });
+}
 
 class Renaming {
   public:
@@ -53,6 +78,7 @@ class Renaming {
         std::uint64_t segments = 0;
         bool is_sparse = false;
         bool is_made = false;      // an input or an output of a node has the old name
+        bool is_output = false;    // the walk found the node
         bool is_taken = false;     // another value of the graph has the new name
         bool is_hidden = false;    // a value of a subgraph has the new name
         bool is_captured = false;  // the graph uses a value of the new name that it does not make
@@ -63,7 +89,10 @@ class Renaming {
               std::uint32_t index = 0);
     void find_before(std::uint32_t pair, const FieldIndex& fields, FollowedUses& followed);
     void find_after(std::uint32_t after, const FieldIndex& fields, FollowedUses& followed);
+    void find_in_lists(const FieldIndex& fields);
     void find_in_trainings();
+    [[nodiscard]] auto captured_uses();
+    void note_made(std::string_view name, const onnx::Message& maker);
     template <class Visit>
     void for_each_named(const FieldIndex& fields, const wire::FieldRow& list, std::string_view name,
                         Visit&& visit) const;
@@ -73,7 +102,7 @@ class Renaming {
     void note_outer(std::string_view name);
     void note_use(std::string_view name, const onnx::Message& user, std::uint32_t index);
     void note_outputs(std::string_view name, const onnx::Message& node);
-    void note_shards(std::string_view name, const onnx::Message& node);
+    void note_shards();
     void note_value_info(const onnx::Message& value);
     void note_annotation(const onnx::Message& annotation);
     void find_all();

@@ -143,13 +143,6 @@ std::uint32_t ValueUses::maker(std::uint32_t value) const {
     throw duplicate_name("node output", values_.name(value), "look for it in node_outputs()");
 }
 
-std::span<const Use> ValueUses::uses(std::string_view value) const {
-    const auto known = values_.find(value);
-    if (!known) return {};
-    const std::uint32_t begin = *known == 0 ? 0 : ends_[*known - 1];
-    return std::span(uses_).subspan(begin, ends_[*known] - begin);
-}
-
 std::vector<std::uint32_t> ValueUses::topological_order() const {
     Order found = order();
     if (!found.in_cycle) return std::move(found.nodes);

@@ -44,7 +44,20 @@ class ValueUses {
     /// The uses of `value` in the order of the nodes, then among the outputs of the graph. Uses in
     /// a subgraph follow those of the node that holds the subgraph. A subgraph that has a value of
     /// the same name uses that one.
-    [[nodiscard]] std::span<const Use> uses(std::string_view value) const;
+    [[nodiscard]] std::span<const Use> uses(std::string_view value) const {
+        const auto known = find(value);
+        return known ? uses(*known) : std::span<const Use>();
+    }
+
+    /// Values that nodes or outputs mention have numbers below count().
+    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view value) const {
+        return values_.find(value);
+    }
+    [[nodiscard]] std::span<const Use> uses(std::uint32_t value) const {
+        const std::uint32_t begin = value == 0 ? 0 : ends_[value - 1];
+        return std::span(uses_).subspan(begin, ends_[value] - begin);
+    }
+    [[nodiscard]] std::uint32_t count() const noexcept { return values_.size(); }
 
     /// The user that is in a subgraph: a NodeProto that has the value as an input, or a GraphProto
     /// that has it as an output.

@@ -74,6 +74,10 @@ void Pieces::Builder::add(ByteView piece, std::uint8_t row, const HeldContent* c
     if (!open_) {
         open_ = std::make_shared<Chunk>();
         open_->counts.resize(made_.table_->fields.size());
+        if (!made_.chunks_.empty()) {  // there are many, so this one will be full, too
+            open_->pieces.reserve(kMostFields);
+            open_->rows.reserve(kMostFields);
+        }
     }
     open_->add(piece, row, content);
 }
@@ -282,16 +286,17 @@ std::shared_ptr<const Pieces> Pieces::known() const {
 }
 
 std::shared_ptr<const Pieces> Pieces::erase(const wire::FieldRow& row,
-                                            std::span<const std::uint64_t> ordinals) const {
+                                            std::span<const std::uint64_t> ordinals,
+                                            std::vector<Place>* gone) const {
     const std::uint8_t wanted = position(row);
     Builder builder(*table_, merged_);
     std::uint64_t ordinal = 0;
     auto next = ordinals.begin();
-    for (const auto& shared : chunks_) {
-        const Chunk& chunk = *shared;
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+        const Chunk& chunk = *chunks_[c];
         const std::uint64_t end = ordinal + chunk.counts[wanted];
         if (next == ordinals.end() || *next >= end) {
-            builder.share(shared);
+            builder.share(chunks_[c]);
             ordinal = end;
             continue;
         }
@@ -302,6 +307,7 @@ std::shared_ptr<const Pieces> Pieces::erase(const wire::FieldRow& row,
                 ++ordinal;
                 if (goes) {
                     ++next;
+                    if (gone != nullptr) gone->push_back({c, i});
                     continue;
                 }
             }
@@ -309,6 +315,7 @@ std::shared_ptr<const Pieces> Pieces::erase(const wire::FieldRow& row,
         }
         builder.close();
     }
+    if (next != ordinals.end()) fail_edited_meanwhile();
     return std::move(builder).finish();
 }
 

@@ -133,9 +133,11 @@ class Pieces {
                                                         std::span<const EncodedField> added) const;
     /// A list without the unknown fields.
     [[nodiscard]] std::shared_ptr<const Pieces> known() const;
-    /// A list without some occurrences of a field; `ordinals` are sorted.
-    [[nodiscard]] std::shared_ptr<const Pieces> erase(
-        const wire::FieldRow& row, std::span<const std::uint64_t> ordinals) const;
+    /// A list without some occurrences of a field; `ordinals` are sorted. Adds the places of these
+    /// to `gone`. Throws Error `edit.concurrent` if one is missing.
+    [[nodiscard]] std::shared_ptr<const Pieces> erase(const wire::FieldRow& row,
+                                                      std::span<const std::uint64_t> ordinals,
+                                                      std::vector<Place>* gone = nullptr) const;
 
   private:
     struct Held {

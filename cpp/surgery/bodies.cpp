@@ -13,8 +13,8 @@ std::vector<PlacedBody> all_graphs(const model::Document& document) {
     return found;
 }
 
-std::vector<PlacedBody> all_bodies(const model::Document& document) {
-    std::vector<PlacedBody> found = all_graphs(document);
+std::vector<PlacedBody> all_functions(const model::Document& document) {
+    std::vector<PlacedBody> found;
     const onnx::Message root = document.root();
     const wire::FieldRow& list = onnx::field<"ModelProto.functions">;
     std::size_t position = 0;

@@ -14,11 +14,10 @@ struct PlacedBody {
     onnx::Message message;
 };
 
-/// Each GraphProto and FunctionProto of a document: graphs as model::for_each_graph() visits them,
-/// then functions.
-[[nodiscard]] std::vector<PlacedBody> all_bodies(const model::Document& document);
-
-/// The graphs alone.
+/// Each GraphProto of a document, as model::for_each_graph() visits them.
 [[nodiscard]] std::vector<PlacedBody> all_graphs(const model::Document& document);
+
+/// Each FunctionProto.
+[[nodiscard]] std::vector<PlacedBody> all_functions(const model::Document& document);
 
 }  // namespace onnxmap::surgery

@@ -34,7 +34,6 @@ std::vector<std::string> lift_constants(const model::Document& document, std::ui
 /// Initializers of one graph that are equal in type, shape and bits to another one.
 struct Duplicates {
     struct Tensor {
-        std::uint64_t position;
         std::string name;
         std::string first;  // the name of the first equal one
     };

@@ -19,13 +19,8 @@ namespace {
 
 constexpr const wire::FieldRow& kTensors = field<"GraphProto.initializer">;
 
-struct Tensors {
-    std::vector<Message> messages;
-    std::vector<std::uint64_t> positions;
-};
-
 // The initializers of a graph that may be one with another.
-Tensors candidates(const model::Document& document, const Message& graph) {
+std::vector<Message> candidates(const model::Document& document, const Message& graph) {
     const auto fields = document.index(graph);
     model::NameTable names;
     std::vector<std::uint32_t> counts;
@@ -52,14 +47,11 @@ Tensors candidates(const model::Document& document, const Message& graph) {
             training, document.limits().depth, none,
             [&](const Message& entry, const wire::FieldRow& row) { count(entry.text(row)); });
     }
-    Tensors found;
-    std::uint64_t position = 0;
+    std::vector<Message> found;
     fields->for_each(kTensors, [&](const wire::Field& each) {
         Message tensor = graph.inner(kTensors, each);
-        const std::uint64_t here = position++;
-        if (counts[*names.find(tensor.text(field<"TensorProto.name">))] != 1) return;
-        found.messages.push_back(std::move(tensor));
-        found.positions.push_back(here);
+        if (counts[*names.find(tensor.text(field<"TensorProto.name">))] == 1)
+            found.push_back(std::move(tensor));
     });
     return found;
 }
@@ -113,14 +105,13 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
     std::vector<Duplicates> found;
     const wire::FieldRow& name = field<"TensorProto.name">;
     for (const PlacedBody& graph : all_graphs(document)) {
-        const Tensors tensors = candidates(document, graph.message);
-        const auto first = compare::first_equal(document, tensors.messages);
+        const std::vector<Message> tensors = candidates(document, graph.message);
+        const auto first = compare::first_equal(document, tensors);
         Duplicates here{graph.message, {}};
         for (std::uint32_t i = 0; i < first.size(); ++i) {
             if (first[i] == i) continue;
-            here.tensors.push_back({tensors.positions[i],
-                                    std::string(tensors.messages[i].text(name)),
-                                    std::string(tensors.messages[first[i]].text(name))});
+            here.tensors.push_back(
+                {std::string(tensors[i].text(name)), std::string(tensors[first[i]].text(name))});
         }
         if (!here.tensors.empty()) found.push_back(std::move(here));
     }
@@ -135,16 +126,14 @@ std::vector<std::pair<std::string, std::string>> merge_duplicates(
         NewNames names;
         for (const Duplicates::Tensor& each : tensors) names.emplace(each.name, each.first);
         const auto replaced = replace_uses(document, graph.current(), names);
-        std::vector<std::uint64_t> gone;
         for (const Duplicates::Tensor& each : tensors) {
-            if (!replaced.contains(each.name)) continue;
-            gone.push_back(each.position);
-            merged.emplace_back(each.name, each.first);
+            if (replaced.contains(each.name)) merged.emplace_back(each.name, each.first);
         }
-        if (gone.empty()) continue;
-        model::erase(document, graph.current(), kTensors, gone);
-        for (const Duplicates::Tensor& each : tensors) {
-            if (replaced.contains(each.name)) forget_value_info(document, graph, each.name);
+        // Their names do not repeat.
+        for (const wire::FieldRow* const list : {&kTensors, &field<"GraphProto.value_info">}) {
+            erase_if(document, graph, *list, [&](const Message& each) {
+                return replaced.contains(each.text(*model::naming_field(*list)));
+            });
         }
     }
     return merged;

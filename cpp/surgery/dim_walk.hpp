@@ -28,6 +28,7 @@ class DimWalk {
                 present |= onnx::Pieces::rows(message.table(), *row);
             }
         });
+        if (present == 0) return;
         for (const wire::FieldRow& row : message.table().fields) {
             if ((present & onnx::Pieces::rows(message.table(), row)) == 0) continue;
             if (const auto child = message.child(row)) enter(*child, depth_left - 1, visit);

@@ -35,6 +35,20 @@ std::string listed(const std::vector<std::string_view>& names) {
     return text;
 }
 
+// A node makes other values.
+struct RenamedOutputs : model::Rewrite {
+    std::unordered_map<std::string_view, std::string> names;
+
+    [[nodiscard]] std::optional<std::string> text(const wire::FieldRow& /*holder*/,
+                                                  const wire::FieldRow& row,
+                                                  std::string_view text) const override {
+        if (&row != &field<"NodeProto.output"> && &row != &field<"ShardingSpecProto.tensor_name">)
+            return std::nullopt;
+        const auto found = names.find(text);
+        return found == names.end() ? std::nullopt : std::optional(found->second);
+    }
+};
+
 class Extraction {
   public:
     Extraction(const std::shared_ptr<const model::Document>& document,
@@ -151,15 +165,8 @@ class Extraction {
         const Message graph = model::make_present(made, made.root(), field<"ModelProto.graph">);
         Assembly fields(made, graph.table());
         // Outputs of the node that is copied: it may be needed for others than those given.
-        std::unordered_map<std::string_view, std::string> renamed;
-        const model::Rewrite rewrite = [&](const wire::FieldRow&, const wire::FieldRow& row,
-                                           std::string_view text) -> std::optional<std::string> {
-            if (&row != &field<"NodeProto.output"> &&
-                &row != &field<"ShardingSpecProto.tensor_name">)
-                return std::nullopt;
-            const auto found = renamed.find(text);
-            return found == renamed.end() ? std::nullopt : std::optional(found->second);
-        };
+        RenamedOutputs rewrite;
+        auto& renamed = rewrite.names;
         fields.add(
             {document_, main_},
             [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& element) {

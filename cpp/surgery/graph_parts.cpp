@@ -54,6 +54,18 @@ std::optional<Message> initializer(const model::NodeValues& graph, std::string_v
 
 }  // namespace
 
+bool names_value(const wire::FieldRow& holder, const wire::FieldRow& row) noexcept {
+    return &row == &field<"NodeProto.input"> || &row == &field<"NodeProto.output"> ||
+           &row == &field<"ValueInfoProto.name"> ||
+           &row == &field<"TensorAnnotation.tensor_name"> ||
+           &row == &field<"ShardingSpecProto.tensor_name"> ||
+           (&row == &field<"TensorProto.name"> &&
+            (&holder == &field<"GraphProto.initializer"> ||
+             &holder == &field<"SparseTensorProto.values">)) ||
+           (&row == &field<"StringStringEntryProto.value"> &&
+            &holder == &field<"TensorAnnotation.quant_parameter_tensor_names">);
+}
+
 void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
                 std::int64_t number) {
     model::NewValue value;
@@ -112,35 +124,13 @@ void add_value(const model::Document& document, const Message& to, const wire::F
     if (tensor) describe(document, made.current(), tensor::read_header(*tensor));
 }
 
-void set_texts(const model::Document& document, const Message& message, const wire::FieldRow& row,
-               std::span<const NewText> texts) {
-    if (texts.empty()) return;
-    const auto [first, last] = std::ranges::minmax_element(texts, {}, &NewText::index);
-    std::vector<model::NewValue> values;
-    const Message now = message.current();
-    std::uint32_t index = 0;
-    now.for_each_value(row, [&](const wire::Field& each) {
-        if (index >= first->index && index <= last->index)
-            values.push_back(model::text_value(row, each.text()));
-        ++index;
-    });
-    for (const auto& [i, text] : texts) values[i - first->index] = model::text_value(row, text);
-    model::splice_values(document, now, row, first->index, values.size(), values);
-}
-
 void rename_shards(const model::Document& document, const Message& node, const NewNames& names) {
-    const wire::FieldRow& configurations = field<"NodeProto.device_configurations">;
-    const wire::FieldRow& specs = field<"NodeDeviceConfigurationProto.sharding_spec">;
-    const wire::FieldRow& sharded = field<"ShardingSpecProto.tensor_name">;
     std::vector<std::pair<Message, std::string_view>> found;
-    node.for_each_value(configurations, [&](const wire::Field& each) {
-        const Message configuration = node.inner(configurations, each);
-        configuration.for_each_value(specs, [&](const wire::Field& element) {
-            Message spec = configuration.inner(specs, element);
-            const auto pair = names.find(spec.text(sharded));
-            if (pair != names.end()) found.emplace_back(std::move(spec), pair->second);
-        });
+    model::for_each_shard(node, [&](const Message& spec, const wire::FieldRow& sharded) {
+        const auto pair = names.find(spec.text(sharded));
+        if (pair != names.end()) found.emplace_back(spec, pair->second);
     });
+    const wire::FieldRow& sharded = field<"ShardingSpecProto.tensor_name">;
     for (const auto& [spec, after] : found)
         model::set_value(document, spec, sharded, model::text_value(sharded, after));
 }
@@ -157,17 +147,17 @@ void use_instead(const model::Document& document, std::span<const NewUse> uses) 
             uses, [&](const NewUse& use) { return use.user.message.key() != message.key(); });
         const auto of_message = uses.first(static_cast<std::size_t>(end - uses.begin()));
         uses = uses.subspan(of_message.size());
-        std::vector<NewText> texts;
+        std::vector<model::NewText> texts;
         NewNames names;
         for (const auto& [user, before, after] : of_message) {
             texts.push_back({user.index, after});
             names.emplace(before, after);
         }
         if (model::is_node(message)) {
-            set_texts(document, message, field<"NodeProto.input">, texts);
+            model::set_texts(document, message, field<"NodeProto.input">, texts);
             rename_shards(document, message.current(), names);
         } else if (is_function(message)) {
-            set_texts(document, message, field<"FunctionProto.output">, texts);
+            model::set_texts(document, message, field<"FunctionProto.output">, texts);
         } else {
             const wire::FieldRow& name = field<"ValueInfoProto.name">;
             for (const auto& [index, text] : texts) {
@@ -195,9 +185,7 @@ bool has_output(const model::NodeValues& body, std::string_view value) {
 void forget_value_info(const model::Document& document, const Message& body,
                        std::string_view value) {
     const Message now = body.current();
-    forget_in(document, now,
-              is_function(now) ? field<"FunctionProto.value_info"> : field<"GraphProto.value_info">,
-              field<"ValueInfoProto.name">, value);
+    forget_in(document, now, value_infos_of(now), field<"ValueInfoProto.name">, value);
 }
 
 void forget_value(const model::Document& document, const Message& body, std::string_view value) {

@@ -11,6 +11,7 @@
 #include "model/graph.hpp"
 #include "model/node.hpp"
 #include "model/node_values.hpp"
+#include "model/rename.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::surgery {
@@ -18,6 +19,9 @@ namespace onnxmap::surgery {
 [[nodiscard]] inline bool is_function(const onnx::Message& body) noexcept {
     return &body.table() == &onnx::message<"FunctionProto">;
 }
+
+/// Whether a text of a message in `holder` is the name of a value of a graph or function.
+[[nodiscard]] bool names_value(const wire::FieldRow& holder, const wire::FieldRow& row) noexcept;
 
 /// Whether type and rank of a value of the graph are known: its ValueInfo has them, or it is an
 /// initializer.
@@ -52,15 +56,6 @@ inline constexpr std::int64_t kFirstWithFreeInitializers = 4;
 void set_number(const model::Document& document, const onnx::Message& message,
                 const wire::FieldRow& row, std::int64_t number);
 
-struct NewText {
-    std::uint32_t index;
-    std::string_view text;
-};
-
-/// Replaces texts of a repeated field, in one edit.
-void set_texts(const model::Document& document, const onnx::Message& message,
-               const wire::FieldRow& row, std::span<const NewText> texts);
-
 /// New names of values by their old ones.
 using NewNames = std::unordered_map<std::string_view, std::string_view>;
 
@@ -79,6 +74,26 @@ struct NewUse {
 /// Lets all users use the other values. One edit is for uses in a row of one node: a node may have
 /// very many inputs.
 void use_instead(const model::Document& document, std::span<const NewUse> uses);
+
+/// The list of inner values of a graph or function.
+[[nodiscard]] inline const wire::FieldRow& value_infos_of(const onnx::Message& body) noexcept {
+    return is_function(body) ? onnx::field<"FunctionProto.value_info">
+                             : onnx::field<"GraphProto.value_info">;
+}
+
+/// Removes the messages of a list for which is_gone(message) says so, in one edit.
+template <class IsGone>
+void erase_if(const model::Document& document, const onnx::Message& holder,
+              const wire::FieldRow& list, IsGone&& is_gone) {
+    const onnx::Message now = holder.current();
+    std::vector<std::uint64_t> gone;
+    std::uint64_t position = 0;
+    document.index(now)->for_each(list, [&](const wire::Field& each) {
+        if (is_gone(now.inner(list, each))) gone.push_back(position);
+        ++position;
+    });
+    if (!gone.empty()) model::erase(document, now, list, gone);
+}
 
 /// The ValueInfoProto of the i-th output of a graph.
 [[nodiscard]] onnx::Message output_at(const model::Document& document, const onnx::Message& graph,

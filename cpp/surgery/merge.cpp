@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -89,7 +88,7 @@ struct Part {
 };
 
 // The names of the second model in the new one.
-class Renamed {
+class Renamed : public model::Rewrite {
   public:
     explicit Renamed(const MergeOptions& options) : prefix_(options.prefix) {
         for (const auto& [output, input] : options.connect) connected_.emplace(input, output);
@@ -108,20 +107,10 @@ class Renamed {
         return prefix_ + std::string(name);
     }
 
-    // See model::Rewrite.
-    [[nodiscard]] std::optional<std::string> operator()(const wire::FieldRow& holder,
-                                                        const wire::FieldRow& row,
-                                                        std::string_view text) const {
-        const bool is_value = &row == &field<"NodeProto.input"> ||
-                              &row == &field<"NodeProto.output"> || &row == &kValueName ||
-                              &row == &field<"TensorAnnotation.tensor_name"> ||
-                              &row == &field<"ShardingSpecProto.tensor_name"> ||
-                              (&row == &field<"TensorProto.name"> &&
-                               (&holder == &field<"GraphProto.initializer"> ||
-                                &holder == &field<"SparseTensorProto.values">)) ||
-                              (&row == &field<"StringStringEntryProto.value"> &&
-                               &holder == &field<"TensorAnnotation.quant_parameter_tensor_names">);
-        if (is_value) return value(text);
+    [[nodiscard]] std::optional<std::string> text(const wire::FieldRow& holder,
+                                                  const wire::FieldRow& row,
+                                                  std::string_view text) const override {
+        if (names_value(holder, row)) return value(text);
         if (&row == &field<"NodeProto.name"> && !text.empty()) return node(text);
         return std::nullopt;
     }
@@ -295,7 +284,6 @@ class Merging {
                        return (&row != &kOutputs && &row != &kValueInfos) ||
                               !connected.contains(value_of(a_.main, row, each));
                    });
-        const model::Rewrite rewrite = std::cref(renamed_);
         fields.add(
             {b_.document, b_.main},
             [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& each) {
@@ -316,7 +304,7 @@ class Merging {
                 if (is_default) return false;
                 return &row != &field<"GraphProto.name"> && &row != &field<"GraphProto.doc_string">;
             },
-            &rewrite);
+            &renamed_);
         const Message merged = std::move(fields).finish(graph);
         const wire::FieldRow& name = field<"GraphProto.name">;
         const std::string both =

@@ -30,6 +30,10 @@ std::uint32_t Needed::id_of(std::string_view name) {
 }
 
 std::uint32_t Needed::id_of(const Operator& called) {
+    // Neighbours are often of one of a few operators, whose look-up is a comparison.
+    for (const std::uint32_t i : recent_) {
+        if (i < operators_.size() && operators_[i] == called) return i;
+    }
     key_.clear();
     for (const std::string_view part : {called.domain, called.op_type, called.overload}) {
         const std::uint64_t length = part.size();  // no two operators have one key
@@ -38,6 +42,7 @@ std::uint32_t Needed::id_of(const Operator& called) {
     }
     const auto added = operator_keys_.add(key_);
     if (added.is_new) operators_.push_back(called);
+    recent_[next_recent_++ % recent_.size()] = added.position;
     return added.position;
 }
 

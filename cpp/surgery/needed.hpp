@@ -2,8 +2,8 @@
 // node that holds them, and only what they need themselves.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -106,6 +106,8 @@ class Needed {
         std::string_view domain;
         std::string_view op_type;
         std::string_view overload;
+
+        bool operator==(const Operator&) const = default;
     };
 
     void read_nodes(std::uint32_t depth_left);
@@ -133,8 +135,10 @@ class Needed {
     os::LargeVector<std::uint8_t> live_;
     os::LargeVector<std::uint32_t> operator_of_;
     model::NameTable operator_keys_{model::NameTable::Text::copied};
-    std::vector<Operator> operators_;  // by position in operator_keys_
-    std::string key_;                  // of the operator that is looked up; keeps its memory
+    std::vector<Operator> operators_;         // by position in operator_keys_
+    std::string key_;                         // of the operator that is looked up; keeps its memory
+    std::array<std::uint32_t, 16> recent_{};  // operators that were looked up
+    std::size_t next_recent_ = 0;
     std::vector<Subgraph> subgraphs_;
     // Annotations of values: a needed value needs its parameters. Sorted.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> parameters_;

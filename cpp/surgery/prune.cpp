@@ -85,18 +85,6 @@ class Pruning {
         }
     }
 
-    // Erases the messages of a list for which is_gone(message) says so, and returns it.
-    template <class IsGone>
-    void erase_if(const Needed& body, const wire::FieldRow& list, IsGone&& is_gone) {
-        std::vector<std::uint64_t> gone;
-        std::uint64_t position = 0;
-        body.fields().for_each(list, [&](const wire::Field& each) {
-            if (is_gone(body.message().inner(list, each))) gone.push_back(position);
-            ++position;
-        });
-        if (!gone.empty()) model::erase(document_, body.message().current(), list, gone);
-    }
-
     // Lists the bodies that stay, and the nodes of them that go. Paths repeat the names around
     // them: a small file must not make much text of them.
     void list_body(const Needed& body, const std::string& path) {
@@ -141,21 +129,19 @@ class Pruning {
         const bool is_in_function = is_function(body.message());
         if (!is_in_function) {
             prune_initializers(body);
-            erase_if(body, field<"GraphProto.quantization_annotation">,
+            erase_if(document_, body.message(), field<"GraphProto.quantization_annotation">,
                      [&](const Message& annotation) {
                          const auto name = annotation.text(field<"TensorAnnotation.tensor_name">);
                          return body.is_own(name) && !body.is_needed(name);
                      });
         }
-        erase_if(
-            body,
-            is_in_function ? field<"FunctionProto.value_info"> : field<"GraphProto.value_info">,
-            [&](const Message& info) {
-                const std::string_view name = info.text(field<"ValueInfoProto.name">);
-                if (body.is_made(name)) return false;
-                pruned_.value_infos.emplace_back(name);
-                return true;
-            });
+        erase_if(document_, body.message(), value_infos_of(body.message()),
+                 [&](const Message& info) {
+                     const std::string_view name = info.text(field<"ValueInfoProto.name">);
+                     if (body.is_made(name)) return false;
+                     pruned_.value_infos.emplace_back(name);
+                     return true;
+                 });
     }
 
     void prune_initializers(const Needed& body) {
@@ -164,13 +150,14 @@ class Pruning {
             pruned_.initializers.emplace_back(name);
             return true;
         };
-        erase_if(body, field<"GraphProto.initializer">, [&](const Message& tensor) {
-            return is_gone(tensor.text(field<"TensorProto.name">));
-        });
-        erase_if(body, field<"GraphProto.sparse_initializer">, [&](const Message& sparse) {
-            const auto values = sparse.child(field<"SparseTensorProto.values">);
-            return is_gone(values ? values->text(field<"TensorProto.name">) : "");
-        });
+        erase_if(
+            document_, body.message(), field<"GraphProto.initializer">,
+            [&](const Message& tensor) { return is_gone(tensor.text(field<"TensorProto.name">)); });
+        erase_if(document_, body.message(), field<"GraphProto.sparse_initializer">,
+                 [&](const Message& sparse) {
+                     const auto values = sparse.child(field<"SparseTensorProto.values">);
+                     return is_gone(values ? values->text(field<"TensorProto.name">) : "");
+                 });
     }
 
     void prune_functions() {
@@ -196,19 +183,12 @@ class Pruning {
 
     template <class IsNeeded>
     void prune_imports(const Message& importer, const wire::FieldRow& list, IsNeeded&& is_needed) {
-        const Message now = importer.current();
-        std::vector<std::uint64_t> gone;
-        std::uint64_t position = 0;
-        now.for_each_value(list, [&](const wire::Field& each) {
-            const auto domain =
-                onnx::plain_domain(now.inner(list, each).text(field<"OperatorSetIdProto.domain">));
-            if (!is_needed(domain)) {
-                gone.push_back(position);
-                pruned_.opset_imports.emplace_back(domain);
-            }
-            ++position;
+        erase_if(document_, importer, list, [&](const Message& import) {
+            const auto domain = onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">));
+            if (is_needed(domain)) return false;
+            pruned_.opset_imports.emplace_back(domain);
+            return true;
         });
-        if (!gone.empty()) model::erase(document_, now, list, gone);
     }
 
     const model::Document& document_;

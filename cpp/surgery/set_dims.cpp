@@ -1,24 +1,16 @@
 #include "surgery/set_dims.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/error.hpp"
-#include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
-#include "model/tensor.hpp"
-#include "model/value_uses.hpp"
-#include "onnx/operators.hpp"
 #include "surgery/assembly.hpp"
-#include "surgery/bodies.hpp"
-#include "surgery/called_functions.hpp"
+#include "surgery/dependents.hpp"
 #include "surgery/dim_walk.hpp"
 #include "surgery/graph_parts.hpp"
 #include "tensor/header.hpp"
@@ -33,7 +25,6 @@ namespace {
 constexpr const wire::FieldRow& kDims = DimWalk::kDims;
 constexpr const wire::FieldRow& kValue = field<"TensorShapeProto.Dimension.dim_value">;
 constexpr const wire::FieldRow& kParam = field<"TensorShapeProto.Dimension.dim_param">;
-constexpr std::uint64_t kMostSizes = 1024;  // bytes of a constant: more numbers are no shape
 
 void set_dim(const model::Document& document, const Message& dim, const NewDim& to) {
     if (to.value) {
@@ -51,17 +42,6 @@ NewDim dim_of(const Message& dim) {
     return {std::nullopt, std::string(dim.text(kParam))};
 }
 
-// The operators that take sizes as inputs, and which inputs these are.
-struct TakesSizes {
-    std::string_view op_type;
-    std::uint64_t first;
-    std::uint64_t last;
-};
-constexpr TakesSizes kTakeSizes[] = {
-    {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1}, {"Slice", 1, 2},
-    {"Resize", 3, 3},  {"Split", 1, 1},  {"Pad", 1, 1},  {"ConstantOfShape", 0, 0},
-};
-
 class SettingDims {
   public:
     SettingDims(const model::Document& document, const NewDims& dims)
@@ -70,16 +50,17 @@ class SettingDims {
         add_inputs(dims);
         check_known(dims);
         check_defaults();
-        if (!changed_.empty()) find_dependents();
+        if (!changed_.empty()) dependents_.emplace(document, main_, changed_, sizes_);
     }
 
     DimReport apply() {
         // Numbers of outputs go before new ones come; value infos go after the last edit of them.
         forget_sizes(
             [&](const Message& graph, auto&& is_stale) { forget_numbers(graph, is_stale); });
-        for (const auto& [dim, to] : named_) set_dim(document_, dim.current(), to);
+        for (const auto& [dim, to] : named_) set_dim(document_, dim.current(), *to);
         for (const auto& [dim, to] : single_) set_dim(document_, dim.current(), to);
         forget_sizes([&](const Message& graph, auto&& is_stale) { forget_infos(graph, is_stale); });
+        if (dependents_) report_.constants = dependents_->constants();
         return std::move(report_);
     }
 
@@ -148,7 +129,7 @@ class SettingDims {
             const auto found = params_.find(dim.text(kParam));
             if (found == params_.end() || dim.has(kValue)) return;
             seen.insert(found->first);
-            named_.emplace_back(dim, found->second);
+            named_.emplace_back(dim, &found->second);
         });
         for (const auto& [name, dim] : dims.params) {
             if (!seen.contains(name))
@@ -182,177 +163,24 @@ class SettingDims {
         });
     }
 
-    // The values of the main graph that depend on changed inputs, and the nodes that make them.
-    void find_dependents() {
-        const auto fields = document_.index(main_);
-        const model::ValueUses uses(*fields, document_.limits().depth);
-        const wire::FieldRow& nodes = field<"GraphProto.node">;
-        std::vector<std::string_view> waiting(changed_.begin(), changed_.end());
-        std::set<std::uint32_t> known;
-        for (const std::string& name : changed_) values_.insert(name);
-        while (!waiting.empty()) {
-            const std::string_view value = waiting.back();
-            waiting.pop_back();
-            for (const model::Use& use : uses.uses(value)) {
-                if (use.node == model::Use::kNone || !known.insert(use.node).second) continue;
-                const Message node = main_.inner(nodes, fields->at(nodes, use.node));
-                nodes_.emplace_back(use.node, node);
-                model::Node(node).for_each_output([&](std::string_view output) {
-                    if (!output.empty() && values_.insert(output).second) waiting.push_back(output);
-                });
-            }
-        }
-        std::ranges::sort(nodes_, {}, &std::pair<std::uint32_t, Message>::first);
-        for (PlacedBody& body : all_bodies(document_)) {
-            if (is_function(body.message))
-                functions_.emplace(function_key(body.message), std::move(body));
-        }
-        scopes_.push_back(makers_in(main_));
-        for (const auto& [position, node] : nodes_)
-            enter(node, "graph.node[" + std::to_string(position) + "]", document_.limits().depth);
-        for (std::size_t next = 0; next != called_.size();) {
-            const PlacedBody function = called_[next++];  // a copy: the list grows
-            scopes_.assign(1, makers_in(function.message));
-            enter_nodes(function.message, function.path, document_.limits().depth);
-        }
-    }
-
-    // What makes each value of a graph or function; an initializer goes before an input.
-    using Makers = std::unordered_map<std::string_view, Message>;
-    static Makers makers_in(const Message& body) {
-        Makers makers;
-        model::for_each_made(body, [&](std::string_view name, const Message& maker) {
-            if (&maker.table() == &onnx::message<"TensorProto">) {
-                makers.insert_or_assign(name, maker);
-            } else {
-                makers.emplace(name, maker);
-            }
-        });
-        return makers;
-    }
-
-    void enter_nodes(const Message& body, const std::string& path, std::uint32_t depth_left) {
-        const wire::FieldRow& nodes = model::nodes_of(body);
-        std::uint64_t position = 0;
-        body.for_each_value(nodes, [&](const wire::Field& each) {
-            enter(body.inner(nodes, each), path + ".node[" + std::to_string(position++) + "]",
-                  depth_left);
-        });
-    }
-
-    // A node that depends on changed inputs: its constants, its subgraphs, the functions it calls.
-    void enter(const Message& message, const std::string& path, std::uint32_t depth_left) {
-        if (depth_left == 0) onnx::fail_too_deep(message);
-        const model::Node node(message);
-        find_constants(node, path);
-        const auto called = functions_.equal_range(function_key(message));
-        for (auto each = called.first; each != called.second; ++each)
-            called_.push_back(each->second);
-        functions_.erase(called.first, called.second);
-        for (const model::Attribute& attribute : node.attributes().entries) {
-            std::uint64_t position = 0;
-            attribute.for_each_graph([&](const Message& graph) {
-                std::string inner = path + ".attribute[\"" + escaped(attribute.name(), '"') + "\"]";
-                inner += attribute.value_field() == &field<"AttributeProto.g">
-                             ? ".g"
-                             : ".graphs[" + std::to_string(position++) + "]";
-                subgraphs_.push_back(graph);
-                scopes_.push_back(makers_in(graph));
-                enter_nodes(graph, inner, depth_left - 1);
-                scopes_.pop_back();
-            });
-        }
-    }
-
-    // Sizes that a node gets as constants, and that are numbers that were changed.
-    void find_constants(const model::Node& node, const std::string& path) {
-        const auto* const takes =
-            std::ranges::find(kTakeSizes, node.op_type(), &TakesSizes::op_type);
-        if (takes == std::end(kTakeSizes) || !onnx::plain_domain(node.domain()).empty()) return;
-        std::uint64_t i = 0;
-        node.for_each_input([&](std::string_view name) {
-            const std::uint64_t input = i++;
-            if (input < takes->first || input > takes->last || name.empty()) return;
-            if (holds_size(name))
-                report_.constants.push_back(path + ".input[" + std::to_string(input) + "]");
-        });
-    }
-
-    // Whether a value is a constant with such a number.
-    [[nodiscard]] bool holds_size(std::string_view name) const {
-        for (const Makers& makers : std::views::reverse(scopes_)) {
-            const auto found = makers.find(name);
-            if (found == makers.end()) continue;
-            const Message& maker = found->second;
-            if (&maker.table() == &onnx::message<"TensorProto">) return tensor_holds_size(maker);
-            const auto value =
-                model::is_node(maker) ? value_of_constant(model::Node(maker)) : std::nullopt;
-            const auto* const row = value ? value->value_field() : nullptr;
-            if (row == &field<"AttributeProto.t">) {
-                const auto tensor = value->message().child(*row);
-                return tensor && tensor_holds_size(*tensor);
-            }
-            bool holds = false;
-            if (row == &field<"AttributeProto.ints"> || row == &field<"AttributeProto.i">) {
-                value->message().for_each_value(*row, [&](const wire::Field& number) {
-                    holds = holds || sizes_.contains(number.int64());
-                });
-            }
-            return holds;
-        }
-        return false;
-    }
-
-    [[nodiscard]] bool tensor_holds_size(const Message& message) const {
-        const auto numbers = if_possible([&] {
-            const model::Tensor tensor(document_, message);
-            std::vector<std::int64_t> found;
-            const std::uint64_t nbytes = tensor::packed_nbytes(tensor.count(), tensor.type().bits);
-            const bool is_long = tensor.type().type == onnx::DataType::INT64;
-            if ((!is_long && tensor.type().type != onnx::DataType::INT32) || nbytes > kMostSizes)
-                return found;
-            std::vector<std::uint8_t> bytes(nbytes);
-            tensor.values(source::kRecently).read_packed(bytes);
-            const auto read = [&]<class Number>(Number number) {
-                for (std::size_t at = 0; at < bytes.size(); at += sizeof number) {
-                    std::memcpy(&number, &bytes[at], sizeof number);
-                    found.push_back(number);
-                }
-            };
-            is_long ? read(std::int64_t{}) : read(std::int32_t{});
-            return found;
-        });
-        return numbers && std::ranges::any_of(*numbers, [&](std::int64_t number) {
-                   return sizes_.contains(number);
-               });
-    }
-
     // Calls forget(graph, is_stale) for the main graph, and the subgraphs and functions of nodes
     // that depend on changed inputs; is_stale(name) tells the values that do.
     template <class Forget>
     void forget_sizes(Forget&& forget) {
-        if (changed_.empty()) return;
-        forget(main_, [&](std::string_view name) { return values_.contains(name); });
+        if (!dependents_) return;
+        forget(main_, [&](std::string_view name) { return dependents_->has(name); });
         const auto all = [](std::string_view) { return true; };
-        for (const Message& graph : subgraphs_) forget(graph, all);
-        for (const PlacedBody& function : called_) forget(function.message, all);
+        for (const Message& body : dependents_->bodies()) forget(body, all);
     }
 
     template <class IsStale>
     void forget_infos(const Message& graph, IsStale&& is_stale) {
-        const wire::FieldRow& list =
-            is_function(graph) ? field<"FunctionProto.value_info"> : field<"GraphProto.value_info">;
-        std::vector<std::uint64_t> gone;
-        std::uint64_t position = 0;
-        graph.for_each_value(list, [&](const wire::Field& each) {
-            const auto name = graph.inner(list, each).text(field<"ValueInfoProto.name">);
-            if (is_stale(name)) {
-                gone.push_back(position);
-                report_.value_infos.emplace_back(name);
-            }
-            ++position;
+        erase_if(document_, graph, value_infos_of(graph), [&](const Message& info) {
+            const auto name = info.text(field<"ValueInfoProto.name">);
+            if (!is_stale(name)) return false;
+            report_.value_infos.emplace_back(name);
+            return true;
         });
-        if (!gone.empty()) model::erase(document_, graph.current(), list, gone);
     }
 
     // The numbers in the shapes of outputs, and of inputs of subgraphs.
@@ -381,17 +209,13 @@ class SettingDims {
     const model::Document& document_;
     Message main_;
     std::map<std::string_view, NewDim> params_;
-    std::vector<std::pair<Message, NewDim>> named_;   // dimensions with a name that is replaced
+    std::vector<std::pair<Message, const NewDim*>>
+        named_;                                       // dimensions with a name that is replaced
     std::vector<std::pair<Message, NewDim>> single_;  // of inputs
     std::set<std::string> changed_;                   // inputs whose sizes changed
     std::set<std::int64_t> sizes_;                    // what they were
-    std::set<std::string_view> values_;               // that depend on them
-    std::vector<std::pair<std::uint32_t, Message>> nodes_;
     std::map<std::string_view, Input> inputs_;
-    std::vector<Makers> scopes_;      // of the node that is read, the innermost last
-    std::vector<Message> subgraphs_;  // of dependent nodes
-    std::multimap<std::string, PlacedBody> functions_;  // by their keys: those not called so far
-    std::vector<PlacedBody> called_;
+    std::optional<Dependents> dependents_;  // if inputs changed
     DimReport report_;
 };
 

@@ -284,13 +284,13 @@ void bypass(const model::NodeValues& body, const Message& node) {
     }
     others.mention(output, true);
     std::uint32_t index = 0;
-    std::vector<NewText> texts;
+    std::vector<model::NewText> texts;
     const Message makes = maker->current();
     model::Node(makes).for_each_output([&](std::string_view name) {
         if (name == *input) texts.push_back({index, output});
         ++index;
     });
-    set_texts(document, makes, field<"NodeProto.output">, texts);
+    model::set_texts(document, makes, field<"NodeProto.output">, texts);
     rename_shards(document, makes.current(), {{*input, output}});
     remove("");
     forget_value_info(document, message, *input);

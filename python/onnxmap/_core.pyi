@@ -84,6 +84,7 @@ __all__: list[str] = [
     "has_type",
     "hold_loaded",
     "hold_values",
+    "inline_functions",
     "is_plain_location",
     "is_safe_location",
     "is_stopped",
@@ -1830,9 +1831,13 @@ class Graph:
         """
 
     @property
-    def dimension_params(self) -> builtins.list[str]:
+    def dimension_params(self) -> builtins.dict[str, builtins.list[builtins.tuple[str, int]]]:
         """
-        The names of dimensions in the types of values, each once, in the order of first use.
+        Where the types of values have each name of a dimension.
+
+        A dict of the names, in the order of first use. Each has a list of pairs: the name of an input, an
+        output or an inner value of this graph, and the axis. In the type of a sequence, a map or an
+        optional, it is the axis of what that holds.
         """
 
     @property
@@ -2891,6 +2896,11 @@ def hold_loaded(
 def hold_values(tensor: ProtoView, values: Tensor) -> bool:
     """
     Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not copied. Return False if it has none in one place in memory, or in a file that is mapped.
+    """
+
+def inline_functions(document: Document, names: Any) -> builtins.list[str]:
+    """
+    See `Model.inline_functions`.
     """
 
 def is_plain_location(location: bytes, folder: bytes) -> bool: ...

@@ -555,6 +555,38 @@ class Model:
         """
         _core.sort(self._open())
 
+    def inline_functions(self, names: Iterable[str] | None = None) -> list[str]:
+        """Replace calls of functions by the nodes of their bodies, and remove these functions.
+
+        That is in all graphs, in training and in the functions that stay. Values and nodes of a
+        body keep their names if these are unused, and get a number otherwise: `x_2`. Attributes of
+        the call or their defaults take the places of references. Nodes also get the metadata of the
+        call, value infos come along, and so do the imports of the functions.
+
+        Args:
+            names: which functions: their names, or `domain::name`, with `:overload` if they have
+                one. By default, all.
+
+        Returns:
+            The functions that went, as `domain::name`.
+
+        Raises:
+            UnknownNameError: the model has no function of a name.
+            TypeError: `names` is one str, not a list of them.
+            ValueError: a function imports another version of a domain than what calls it; two
+                functions are the same one; a node gives more inputs or outputs than a function has,
+                or a graph with calls; a function makes no value that it returns, or has a value
+                with the name of an input.
+            ParseError: `model.cycle`: a function calls itself, perhaps through others.
+            LimitError: `limit.overlap`: the bodies would take more than `Limits(overlap=...)` times
+                the size of the model (256 MiB always fit). `limit.depth`: functions call each other
+                too deeply.
+        """
+        if isinstance(names, str):
+            raise TypeError(f"inline_functions takes a list of names, not a str: [{names[:99]!r}]")
+        chosen = None if names is None else list(names)
+        return _core.inline_functions(self._open(), chosen)
+
     def dedupe(self) -> list[tuple[str, str]]:
         """Let initializers that are equal in type, shape and bits be one, the first of them.
 

@@ -55,6 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     verb("--set-dims", "NAME=N,...", "give dimensions numbers or other names", _dims)
     verb("--set-shape", "INPUT=SHAPE", "give an input another shape, like x=N,3,?,?", _shape)
     verb("--extract", "INPUTS:OUTPUTS", "keep what makes OUTPUTS of INPUTS, like a,b:c", str)
+    text = "put the nodes of functions in the place of their calls; by default, of all functions"
+    verb("--inline-functions", "NAME", text, str, nargs="?", const=("--inline-functions", None))
     for name, text in _PLAIN.items():
         group.add_argument(name, dest="verbs", action="append_const", const=(name, None), help=text)
     text = "let tensors of Constant nodes be initializers, if they have at least SIZE bytes"
@@ -95,6 +97,8 @@ def _carried_out(model: onnxmap.Model, name: str, value: Any) -> tuple[onnxmap.M
             found = model.set_dims(*value)._asdict()
         case "--extract":
             model = _extracted(model, value)
+        case "--inline-functions":
+            found = {"functions": model.inline_functions(None if value is None else [value])}
         case "--infer-shapes":
             _infer_shapes(model)
         case "--prune":

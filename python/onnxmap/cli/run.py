@@ -98,7 +98,7 @@ def feeds_of(model: onnxmap.Model, given: Words, extents: Words) -> dict[str, An
     values = {value.name: value for value in model.graph.required_inputs}
     values |= {name: model.graph.inputs[name] for name in given}
     if unknown := extents.keys() - set(known := model.graph.dimension_params):
-        raise UsageError(f"no dimension is named {unknown.pop()!r}; the model has {known}")
+        raise UsageError(f"no dimension is named {unknown.pop()!r}; the model has {list(known)}")
     return {name: _array(each, given.get(name, "random"), extents) for name, each in values.items()}
 
 

@@ -97,6 +97,31 @@ def test_an_option_does_what_the_method_does(
     assert model.read_bytes() == before
 
 
+@pytest.mark.parametrize(("names", "left"), [([], []), (["Neg2"], ["Abs2"])])
+def test_inline_puts_nodes_in_the_place_of_calls(
+    run: Run, tmp_path: Path, names: list[str], left: list[str]
+) -> None:
+    path, opsets = tmp_path / "f.onnx", [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
+    functions = [
+        helper.make_function(
+            "f", f"{op}2", ["a"], ["b"], [helper.make_node(op, ["a"], ["b"])], opsets
+        )
+        for op in ("Neg", "Abs")
+    ]
+    nodes = [helper.make_node("Neg2", ["x"], ["t"], domain="f")]
+    nodes.append(helper.make_node("Abs2", ["t"], ["y"], domain="f"))
+    values = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [3])] for name in "xy"]
+    graph = helper.make_graph(nodes, "g", *values)
+    made = helper.make_model(graph, opset_imports=opsets, ir_version=9, functions=functions)
+    path.write_bytes(made.SerializeToString())
+    ran = run("edit", path, path, "--inline-functions", *names, "--json")
+    gone = [name for name in ("f::Neg2", "f::Abs2") if name[3:] not in left]
+    assert json.loads(ran.out)["verbs"] == [{"verb": "--inline-functions", "functions": gone}]
+    model = onnxmap.load(path)
+    assert model.graph.op_types() == ["Neg", *(left or ["Abs"])]
+    assert [function.name for function in model.functions] == left
+
+
 def test_sort_moves_nodes(run: Run, model: Path) -> None:
     assert run("check", model).status == 1  # `scale` is before `copy`
     assert run("edit", model, model, "--sort").status == 0

@@ -42,6 +42,11 @@ def verbs(model: onnxmap.Model, rng: random.Random) -> list[Any]:
         lambda: model.graph.replace_uses(one(), one(), outputs=rng.random() < 0.5),
         lambda: model.graph.bypass(any_node()),
         lambda: model.graph.add_output(one()),
+        model.inline_functions,
+        lambda: model.inline_functions([f.name for f in model.functions][:1]),
+        lambda: model.set_dims({rng.choice(list(model.graph.dimension_params)): rng.choice("7n")}),
+        lambda: model.set_dims(inputs={v.name: [5] * len(v.shape) for v in model.graph.inputs}),
+        lambda: model.graph.rename(one(), "renamed"),
         lambda: model.extract([one()], [one()]).proto.SerializeToString(),
         lambda: model.extract([], [one(), one()]).prune(),
         lambda: onnxmap.merge(model, model, prefix="p/").check(),
@@ -79,8 +84,15 @@ def test_what_was_loaded_comes_back(part: int) -> None:
 
 
 def chain_of(length: int) -> bytes:
-    """Nodes in opposite order; each but the last is dead, has an annotation, and an info."""
+    """Nodes in opposite order; each but the last is dead, has an annotation, and an info.
+
+    The first one has very many equal inputs, each with a sharding spec.
+    """
     graph = onnx.GraphProto(name="g")
+    many = graph.node.add(op_type="Sum", input=["v0"] * length, output=["many"])
+    specs = many.device_configurations.add(configuration_id="d").sharding_spec
+    for _ in range(length):
+        specs.add(tensor_name="v0")
     for i in range(length, 0, -1):
         graph.node.add(op_type="Neg", input=[f"v{i - 1}"], output=[f"v{i}"])
         note = graph.quantization_annotation.add(tensor_name=f"v{i}")
@@ -95,7 +107,13 @@ def chain_of(length: int) -> bytes:
 
 
 @pytest.mark.skipif(SANITIZED, reason="times")
-@pytest.mark.parametrize("verb", ["prune", "sort", "dedupe", "strip", "lift", "extract", "merge"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "prune", "sort", "dedupe", "strip", "lift", "extract", "merge", "set_dims", "rename",
+        "replace_uses",
+    ],
+)  # fmt: skip
 def test_time_is_linear(verb: str) -> None:
     made = {length: chain_of(length) for length in (2_000, 2_000 * GROWTH)}
 
@@ -104,6 +122,9 @@ def test_time_is_linear(verb: str) -> None:
         {
             "prune": model.prune, "sort": model.sort, "dedupe": model.dedupe,
             "strip": lambda: model.strip(True, True, True), "lift": model.lift_constants,
+            "set_dims": lambda: model.set_dims(inputs={"v0": [2]}),
+            "rename": lambda: model.graph.rename("v0", "renamed"),
+            "replace_uses": lambda: model.graph.replace_uses("v0", "w1"),
             "extract": lambda: model.extract(["v0"], [f"v{length}"]),
             "merge": lambda: onnxmap.merge(model, model, {"v1": "v0"}, prefix="b/"),
         }[verb]()  # fmt: skip

@@ -265,6 +265,9 @@ def test_no_weight_is_read(tmp_path: Path, external: bool) -> None:
         model.sort()
         model.strip()
         model.lift_constants()
+        model.inline_functions()
+        model.set_dims(inputs={"x": ["n", 2]})
+        model.set_dims({"n": 3})
     for file in files:
         assert pages_there(file).sum() < 200  # of 1024
     report = both.save(tmp_path / "both.onnx")

@@ -129,7 +129,7 @@ def test_types_of_values(graph: onnxmap.Graph) -> None:
 def test_inputs_and_dimensions(graph: onnxmap.Graph) -> None:
     assert [info.name for info in graph.required_inputs] == ["x", "c"]
     assert [info.name for info in graph.overridable_inputs] == ["w"]
-    assert graph.dimension_params == ["N", "K", "M", "batch"]
+    assert list(graph.dimension_params) == ["N", "K", "M", "batch"]
 
 
 def test_a_sparse_initializer_is_a_default() -> None:

@@ -114,6 +114,7 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "Model.strip": lambda: onnxmap.load(path + ".good").strip(),
         "Model.lift_constants": lambda: onnxmap.load(path + ".good").lift_constants(),
         "Model.dedupe": lambda: onnxmap.load(path + ".good").dedupe(),
+        "Model.inline_functions": lambda: onnxmap.load(path + ".good").inline_functions(),
         "Model.set_dims": lambda: onnxmap.load(path + ".good").set_dims({}),
         "Model.extract": lambda: good.extract(["w0"], ["w0"]),
         "merge": lambda: onnxmap.merge(good, good, prefix="b/"),

@@ -79,7 +79,8 @@ NOT_TRIED = {
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom DiscardUnknownFields MergeFrom "
                 "MergeFromString ParseFromString SetInParent",
-                "Model": "dedupe extract lift_constants prune rebase revert set_dims sort strip",
+                "Model": "dedupe extract inline_functions lift_constants prune rebase revert "
+                "set_dims sort strip",
             }.items()
             for name in names.split()
         ],

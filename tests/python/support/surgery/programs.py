@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+from onnx import helper
 
 import onnxmap
+from support.surgery.models import floats, loads
 
 Graph = onnxmap.Graph
 FEED = {"x": np.array([0.25, -3.0], np.float32), "c": np.array(True)}
@@ -100,6 +102,32 @@ def _rename(model: onnxmap.Model, rng: random.Random) -> None:
         graph.rename(rng.choice(names), f"renamed{rng.random()}")
 
 
+def _set_dims(model: onnxmap.Model, rng: random.Random) -> None:
+    """Numbers become names, which keep all shapes, or the other way round."""
+    names = list(model.graph.dimension_params)
+    if names and rng.random() < 0.6:
+        model.set_dims({rng.choice(names): rng.choice([2, "n", f"n{rng.random()}"])})
+    else:
+        model.set_dims(inputs={"x": [rng.choice([2, "n", None])]})
+
+
+def _merge(model: onnxmap.Model, rng: random.Random) -> onnxmap.Model:
+    """A model that makes one more value of an output."""
+    output = rng.choice(list(model.graph.outputs))
+    value, prefix = output.name, f"merged{rng.random()}."
+    graph = helper.make_graph(
+        [helper.make_node("Neg", ["a"], ["b"])], "g", floats("a"), floats("b")
+    )
+    other = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return onnxmap.merge(model, loads(other), {value: "a"}, prefix=prefix)
+
+
+def _extract(model: onnxmap.Model, rng: random.Random) -> onnxmap.Model:
+    """All inputs, and some of the outputs."""
+    names = [value.name for value in model.graph.outputs]
+    return model.extract(["x", "c"], rng.sample(names, rng.randint(1, len(names))))
+
+
 def _shuffle_and_sort(model: onnxmap.Model, rng: random.Random) -> None:
     graph = rng.choice(list(graphs(model)))
     keys = {node.outputs[0]: rng.random() for node in graph.nodes}
@@ -111,13 +139,22 @@ VERBS: dict[str, Callable[[onnxmap.Model, random.Random], object]] = {
     "add_output": _add_output,
     "bypass": _bypass,
     "dedupe": lambda model, rng: model.dedupe(),
+    "inline_functions": lambda model, rng: model.inline_functions(
+        rng.choice([None, ["Both"], ["org.test::Once"]])
+    ),
     "lift_constants": lambda model, rng: model.lift_constants(rng.choice([0, 8, 9])),
     "prune": lambda model, rng: model.prune(),
     "put_behind": _put_behind,
     "rename": _rename,
+    "set_dims": _set_dims,
     "replace_by_copy": _replace_by_copy,
     "shuffle_and_sort": _shuffle_and_sort,
     "strip": lambda model, rng: model.strip(*(rng.random() < 0.5 for _ in range(3))),
+}
+# These return another model, which has some of the outputs, or more.
+MAKERS: dict[str, Callable[[onnxmap.Model, random.Random], onnxmap.Model]] = {
+    "extract": _extract,
+    "merge": _merge,
 }
 # What a verb refuses must leave the model as it was. `_put_behind` edits before it calls the verb.
 EDITS_BEFORE = {"put_behind", "shuffle_and_sort"}

@@ -1,0 +1,69 @@
+// What depends on inputs of the main graph: values, nodes with their subgraphs, and the functions
+// that these nodes call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/document.hpp"
+#include "model/node.hpp"
+#include "model/value_uses.hpp"
+#include "os/large_vector.hpp"
+#include "surgery/bodies.hpp"
+
+namespace onnxmap::surgery {
+
+class Dependents {
+  public:
+    /// `sizes`: numbers of dimensions that change. Throws what ValueUses throws.
+    Dependents(const model::Document& document, const onnx::Message& main,
+               const std::set<std::string>& inputs, const std::set<std::int64_t>& sizes);
+
+    /// Whether a value of the main graph depends on the inputs, or is one.
+    [[nodiscard]] bool has(std::string_view value) const;
+    /// Graphs and functions in which all values count as dependent.
+    [[nodiscard]] const std::vector<onnx::Message>& bodies() const noexcept { return bodies_; }
+    /// The places of inputs that are constants with one of the sizes, where an operator takes them.
+    [[nodiscard]] const std::vector<std::string>& constants() const noexcept { return constants_; }
+
+  private:
+    // What makes the values of a graph or function; found when it is first needed.
+    using Makers = std::unordered_map<std::string_view, onnx::Message>;
+    struct Scope {
+        onnx::Message body;
+        bool is_outermost;
+        std::optional<Makers> makers;
+    };
+
+    void mark(std::string_view value);
+    void follow(const onnx::Message& node, std::uint32_t position);
+    void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
+    void enter(const onnx::Message& message, const std::string& path, std::uint32_t depth_left);
+    void find_constants(const model::Node& node, const std::string& path);
+    static Makers makers_in(const Scope& scope);
+    [[nodiscard]] bool holds_size(std::string_view name);
+    [[nodiscard]] bool tensor_holds_size(const onnx::Message& message) const;
+
+    const model::Document& document_;
+    const std::set<std::string>& inputs_;
+    const std::set<std::int64_t>& sizes_;
+    model::ValueUses uses_;
+    os::LargeVector<std::uint8_t> is_dependent_;  // by the number of the value
+    os::LargeVector<std::uint8_t> is_reached_;    // by the position of the node
+    std::uint32_t position_ = 0;                  // of the node that is read
+    std::vector<std::uint32_t> behind_;           // nodes that were reached after they were read
+    std::vector<std::pair<std::uint32_t, onnx::Message>> entered_;
+    std::unordered_multimap<std::string, PlacedBody> functions_;  // by key: not called so far
+    std::vector<PlacedBody> called_;
+    std::vector<Scope> scopes_;  // around the node that is read, the innermost last
+    std::vector<onnx::Message> bodies_;
+    std::vector<std::string> constants_;
+};
+
+}  // namespace onnxmap::surgery

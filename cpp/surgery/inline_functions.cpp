@@ -1,0 +1,421 @@
+#include "surgery/inline_functions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "model/captured_values.hpp"
+#include "model/edit_message.hpp"
+#include "model/graph.hpp"
+#include "model/message_walk.hpp"
+#include "model/overlap_limit.hpp"
+#include "model/training_uses.hpp"
+#include "onnx/operators.hpp"
+#include "surgery/assembly.hpp"
+#include "surgery/bodies.hpp"
+#include "surgery/called_functions.hpp"
+#include "surgery/graph_parts.hpp"
+#include "surgery/inlined_body.hpp"
+
+namespace onnxmap::surgery {
+
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+constexpr std::uint64_t kBytesOfNode = 64;  // what a node takes besides its own bytes, at least
+
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t result = 0;
+    return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+// A function that is to be inlined.
+struct Function {
+    Message message;
+    std::string key;
+    std::vector<const Function*> calls = {};
+    enum class State : std::uint8_t { unread, open, read } state = State::unread;
+    std::uint32_t height = 1;  // of the functions that it calls, and of itself
+    std::uint64_t nodes = 0;   // that take the place of a call, subgraphs included
+    std::uint64_t nbytes = 0;
+};
+
+// The model's graphs, or one function that stays: it has its own names and imports.
+struct Root {
+    std::vector<Message> graphs;  // the outermost; they share their names
+    Message importer;
+    const wire::FieldRow* imports;
+};
+
+// A graph or function, and its nodes that are calls.
+struct Caller {
+    Message body;
+    std::vector<std::pair<std::uint64_t, Message>> calls;  // with their positions
+};
+
+class InliningFunctions {
+  public:
+    InliningFunctions(const model::Document& document,
+                      const std::optional<std::vector<std::string>>& names)
+        : document_(document), depth_(document.limits().depth + 1) {
+        choose(names);
+        for (Function* const function : in_order_) read(*function);
+        for (const Root& root : roots()) {
+            plans_.push_back({root, {}, {}});
+            plan(plans_.back());
+        }
+        std::uint64_t nbytes = 0;
+        for (const Plan& each : plans_) nbytes = sum(nbytes, each.nbytes);
+        model::check_overlap(document, {}, nbytes, "the nodes of the functions");
+    }
+
+    std::vector<std::string> apply() {
+        for (const Plan& each : plans_) apply(each);
+        std::vector<std::string> removed;
+        erase_if(document_, document_.root(), field<"ModelProto.functions">,
+                 [&](const Message& function) {
+                     std::string key = function_key(function);
+                     if (!functions_.contains(key)) return false;
+                     removed.push_back(std::move(key));
+                     return true;
+                 });
+        return removed;
+    }
+
+  private:
+    struct Plan {
+        Root root;
+        std::vector<Caller> callers;
+        std::vector<Message> new_imports;
+        std::uint64_t nbytes = 0;
+    };
+
+    void choose(const std::optional<std::vector<std::string>>& names) {
+        std::unordered_set<std::string_view> unknown;
+        if (names) unknown.insert(names->begin(), names->end());
+        const std::unordered_set<std::string_view> wanted = unknown;
+        for (const PlacedBody& body : all_functions(document_)) {
+            std::string key = function_key(body.message);
+            const std::string_view name = body.message.text(field<"FunctionProto.name">);
+            if (names && !wanted.contains(key) && !wanted.contains(name)) continue;
+            unknown.erase(key);
+            unknown.erase(name);
+            if (functions_.contains(key)) {
+                throw std::invalid_argument("the model has two functions " + in_quotes(key) +
+                                            ": remove or rename one");
+            }
+            Function function{body.message, key};
+            in_order_.push_back(
+                &functions_.emplace(std::move(key), std::move(function)).first->second);
+        }
+        if (!unknown.empty())
+            throw UnknownNames("the model has no function " + in_quotes(*unknown.begin()));
+    }
+
+    // The function that a node calls, if it is to be inlined.
+    Function* called(const Message& node) {
+        if (functions_.empty()) return nullptr;
+        const auto found = functions_.find(function_key(node));
+        return found == functions_.end() ? nullptr : &found->second;
+    }
+
+    // Calls visit(body, position, node, function) for each call in a body and its subgraphs, one
+    // body after the other. Returns the number of all nodes.
+    template <class Visit>
+    std::uint64_t for_each_call(const Message& body, std::uint32_t depth_left, Visit&& visit) {
+        if (depth_left == 0) onnx::fail_too_deep(body);
+        const wire::FieldRow& nodes = model::nodes_of(body);
+        std::uint64_t position = 0;
+        std::vector<Message> graphs;
+        document_.index(body)->for_each(nodes, [&](const wire::Field& element) {
+            const model::Node node(body, nodes, element);
+            const std::uint64_t here = position++;
+            Function* const function = called(node.message());
+            if (function != nullptr) visit(body, here, node.message(), *function);
+            node.for_each_subgraph([&](const Message& graph) {
+                if (function != nullptr) check_given(graph, *function, depth_left - 1);
+                graphs.push_back(graph);
+            });
+        });
+        for (const Message& graph : graphs) position += for_each_call(graph, depth_left - 1, visit);
+        return position;
+    }
+
+    // Functions may have graphs as attributes, in which calls would be put in several times.
+    void check_given(const Message& graph, const Function& function, std::uint32_t depth_left) {
+        for_each_call(
+            graph, depth_left, [&](const Message&, auto, const Message&, const Function& inner) {
+                throw std::invalid_argument("a node gives the function " + in_quotes(function.key) +
+                                            " a graph that calls " + in_quotes(inner.key) +
+                                            ": inline that one first, by its name");
+            });
+    }
+
+    // Finds what a function calls, and how large it is with that.
+    void read(Function& function) {
+        if (function.state == Function::State::read) return;
+        path_.push_back(&function);
+        if (std::exchange(function.state, Function::State::open) == Function::State::open)
+            fail_cycle(function);
+        if (path_.size() > depth_) fail_too_deep();
+        check_names(function);
+        const Message& body = function.message;
+        std::uint64_t inside = 0;
+        std::uint64_t nodes = 0;
+        function.nodes = for_each_call(
+            body, depth_, [&](const Message&, std::uint64_t, const Message& node, Function& other) {
+                check_call(node, other);
+                read(other);
+                function.height = std::max(function.height, other.height + 1);
+                function.calls.push_back(&other);
+                inside = sum(inside, nbytes_of(node, other));
+                nodes = sum(nodes, other.nodes);
+            });
+        function.nbytes = sum(inside, sum(body.nbytes(), function.nodes * kBytesOfNode));
+        function.nodes = sum(function.nodes, nodes);
+        // Whatever the order in which they were read.
+        if (function.height > depth_) fail_too_deep();
+        function.state = Function::State::read;
+        path_.pop_back();
+    }
+
+    // Each node of the function gets the metadata of the call, and may get its attributes.
+    std::uint64_t nbytes_of(const Message& call, const Function& function) const {
+        std::uint64_t more = 0;
+        if (__builtin_mul_overflow(function.nodes, call.nbytes(), &more)) return UINT64_MAX;
+        return sum(function.nbytes, more);
+    }
+
+    [[noreturn]] void fail_too_deep() const {
+        throw Error("limit.depth", "functions call each other more than " +
+                                       std::to_string(depth_ - 1) +
+                                       " deep; raise the limit with limits=Limits(depth=...)");
+    }
+
+    [[noreturn]] void fail_cycle(const Function& function) const {
+        std::string text;
+        const auto begin = std::ranges::find(path_, &function);
+        constexpr std::ptrdiff_t kMostNamed = 10;
+        for (auto each = begin; each != path_.end(); ++each) {
+            const bool is_left_out = each - begin >= kMostNamed && std::next(each) != path_.end();
+            if (is_left_out && each - begin > kMostNamed) continue;
+            text += (each == begin ? "" : " -> ") + (is_left_out ? "..." : in_quotes((*each)->key));
+        }
+        throw Error("model.cycle",
+                    "the function " + in_quotes(function.key) +
+                        " calls itself, so nothing can be put in its place: " + text);
+    }
+
+    // A value inside that hides an input would get the name of what the call gives.
+    void check_names(const Function& function) const {
+        const Message& body = function.message;
+        std::unordered_set<std::string_view> inputs;
+        std::unordered_set<std::string_view> made;
+        const wire::FieldRow& formal = field<"FunctionProto.input">;
+        body.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
+        const auto note = [&](std::string_view name) {
+            if (!name.empty() && inputs.contains(name)) {
+                throw std::invalid_argument("a node or subgraph of the function " +
+                                            in_quotes(function.key) + " makes a value " +
+                                            in_quotes(name) +
+                                            ", as its input is called: rename one before");
+            }
+        };
+        model::CapturedUses uses([](auto&&...) {}, note);
+        const wire::FieldRow& nodes = field<"FunctionProto.node">;
+        body.for_each_value(nodes, [&](const wire::Field& each) {
+            const model::Node node(body, nodes, each);
+            node.for_each_output([&](std::string_view name) {
+                note(name);
+                made.insert(name);
+            });
+            uses.find_below(node, depth_);
+        });
+        const wire::FieldRow& outputs = field<"FunctionProto.output">;
+        body.for_each_value(outputs, [&](const wire::Field& each) {
+            if (made.contains(each.text()) || inputs.contains(each.text())) return;
+            throw std::invalid_argument("no node of the function " + in_quotes(function.key) +
+                                        " makes its output " + in_quotes(each.text()));
+        });
+    }
+
+    static void check_call(const Message& node, const Function& function) {
+        const auto check = [&](const wire::FieldRow& given, const wire::FieldRow& formal,
+                               const char* what) {
+            const std::uint64_t count = count_of(node, given);
+            const std::uint64_t most = count_of(function.message, formal);
+            if (count <= most) return;
+            throw std::invalid_argument("a node calls the function " + in_quotes(function.key) +
+                                        " with " + std::to_string(count) + " " + what +
+                                        ", but it has " + std::to_string(most));
+        };
+        check(field<"NodeProto.input">, field<"FunctionProto.input">, "inputs");
+        check(field<"NodeProto.output">, field<"FunctionProto.output">, "outputs");
+    }
+    static std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
+        std::uint64_t count = 0;
+        message.for_each_value(row, [&](const wire::Field&) { ++count; });
+        return count;
+    }
+
+    // Training runs the main graph with others, so their names are shared.
+    std::vector<Root> roots() {
+        const Message root = document_.root();
+        const Message main = model::main_graph_message(document_);
+        Root graphs{{main}, root, &field<"ModelProto.opset_import">};
+        for (const Message& training : model::training_info_of(document_, main)) {
+            for (const auto* const row : {&field<"TrainingInfoProto.initialization">,
+                                          &field<"TrainingInfoProto.algorithm">}) {
+                if (auto graph = training.child(*row)) graphs.graphs.push_back(*std::move(graph));
+            }
+        }
+        std::vector<Root> found{std::move(graphs)};
+        for (const PlacedBody& body : all_functions(document_)) {
+            if (functions_.contains(function_key(body.message))) continue;
+            Root stays{{body.message}, body.message, &field<"FunctionProto.opset_import">};
+            const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
+            body.message.for_each_value(defaults, [&](const wire::Field& each) {
+                model::Attribute(body.message.inner(defaults, each))
+                    .for_each_graph([&](const Message& graph) { stays.graphs.push_back(graph); });
+            });
+            found.push_back(std::move(stays));
+        }
+        return found;
+    }
+
+    void plan(Plan& made) {
+        std::unordered_set<const Function*> reached;
+        std::vector<const Function*> waiting;
+        const auto reach = [&](const Function* function) {
+            if (reached.insert(function).second) waiting.push_back(function);
+        };
+        for (const Message& graph : made.root.graphs) {
+            for_each_call(
+                graph, depth_,
+                [&](const Message& body, std::uint64_t position, const Message& node,
+                    Function& function) {
+                    check_call(node, function);
+                    reach(&function);
+                    if (made.callers.empty() || made.callers.back().body.key() != body.key())
+                        made.callers.push_back({body, {}});
+                    made.callers.back().calls.emplace_back(position, node);
+                    made.nbytes = sum(made.nbytes, nbytes_of(node, function));
+                });
+        }
+        std::map<std::string_view, std::int64_t> versions;
+        const auto for_each_import = [&](const Message& importer, const wire::FieldRow& list,
+                                         auto&& visit) {
+            importer.for_each_value(list, [&](const wire::Field& each) {
+                const Message import = importer.inner(list, each);
+                visit(onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">)),
+                      import.int64(field<"OperatorSetIdProto.version">), import);
+            });
+        };
+        for_each_import(made.root.importer, *made.root.imports,
+                        [&](std::string_view domain, std::int64_t version, const Message&) {
+                            versions[domain] = std::max(versions[domain], version);
+                        });
+        while (!waiting.empty()) {
+            const Function& function = *waiting.back();
+            waiting.pop_back();
+            for (const Function* const other : function.calls) reach(other);
+            for_each_import(
+                function.message, field<"FunctionProto.opset_import">,
+                [&](std::string_view domain, std::int64_t version, const Message& import) {
+                    const auto [known, is_new] = versions.emplace(domain, version);
+                    if (is_new) made.new_imports.push_back(import);
+                    if (known->second != version)
+                        contradict(function, domain, known->second, version);
+                });
+        }
+    }
+
+    [[noreturn]] static void contradict(const Function& function, std::string_view domain,
+                                        std::int64_t around, std::int64_t inside) {
+        throw std::invalid_argument(
+            "the function " + in_quotes(function.key) + " imports version " +
+            std::to_string(inside) + " of the domain " + in_quotes(domain) +
+            ", but what calls it imports " + std::to_string(around) +
+            (domain.empty() ? ": call convert_version() before, or inline other functions by names"
+                            : ": their nodes must be written for one version"));
+    }
+
+    void apply(const Plan& made) {
+        if (made.callers.empty()) return;
+        Inlining shared{document_, [this](const Message& node) -> const Message* {
+                            const Function* const function = called(node);
+                            return function == nullptr ? nullptr : &function->message;
+                        }};
+        for (const Message& graph : made.root.graphs) note_names(shared.names, graph);
+        const InlinedCalls outermost(shared);
+        for (const Caller& caller : made.callers) apply(caller, outermost);
+        std::vector<model::Insertion> imports;
+        for (const Message& import : made.new_imports)
+            imports.push_back({UINT64_MAX, {document_, import}});
+        if (!imports.empty()) {
+            model::splice_messages(document_, made.root.importer.current(), *made.root.imports,
+                                   imports, {});
+        }
+    }
+
+    void apply(const Caller& caller, const InlinedCalls& outermost) {
+        const wire::FieldRow& nodes = model::nodes_of(caller.body);
+        std::vector<model::Insertion> added;
+        std::vector<model::Insertion> infos;
+        std::vector<std::uint64_t> gone;
+        for (const auto& [position, node] : caller.calls) {
+            outermost.add_called(
+                node, called(node)->message, nodes,
+                [&, place = position](const wire::FieldRow& row, const Message& original,
+                                      const model::Rewrite& rewrite) {
+                    auto& list = &row == &nodes ? added : infos;
+                    const std::uint64_t i = &row == &nodes ? place : UINT64_MAX;
+                    list.push_back({i, {document_, original}, &rewrite});
+                });
+            gone.push_back(position);
+        }
+        model::splice_messages(document_, caller.body.current(), nodes, added, gone);
+        if (!infos.empty()) {
+            model::splice_messages(document_, caller.body.current(), value_infos_of(caller.body),
+                                   infos, {});
+        }
+    }
+
+    // All names of values and nodes in a body and its subgraphs.
+    void note_names(UnusedNames& names, const Message& body) const {
+        const auto note = [&](std::string_view name) { names.note(name); };
+        model::for_each_made(body, [&](std::string_view name, const Message&) { note(name); });
+        model::CapturedUses uses(
+            [&](std::string_view name, const Message&, std::uint32_t) { note(name); }, note);
+        const wire::FieldRow& nodes = model::nodes_of(body);
+        document_.index(body)->for_each(nodes, [&](const wire::Field& each) {
+            uses.find_in_node(model::Node(body, nodes, each), depth_);
+        });
+        model::for_each_node(body, depth_, [&](const std::string&, const Message& node) {
+            note(node.text(field<"NodeProto.name">));
+        });
+    }
+
+    const model::Document& document_;
+    std::uint32_t depth_;
+    std::unordered_map<std::string, Function> functions_;  // by their keys
+    std::vector<Function*> in_order_;                      // as the model has them
+    std::vector<const Function*> path_;                    // of functions that are read
+    std::vector<Plan> plans_;
+};
+
+}  // namespace
+
+std::vector<std::string> inline_functions(const model::Document& document,
+                                          const std::optional<std::vector<std::string>>& names) {
+    model::check_editable(document, document.root());
+    return InliningFunctions(document, names).apply();
+}
+
+}  // namespace onnxmap::surgery
