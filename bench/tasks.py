@@ -18,6 +18,7 @@ Witness = Callable[[Any, bool], dict[str, str]]
 NEW_DATA = "weights.data"  # the data file of a model that is saved
 NEW_KEY, NEW_VALUE = "onnxmap.bench.reviewed", "yes"  # a metadata entry that is added
 NEW_OPERATOR = "Gelu"  # what nodes become
+NEW_NAME = "onnxmap.bench.renamed"  # of a value
 EDITED_NODES = 1_000
 REMOVED_NODES = 4_000
 
@@ -78,6 +79,21 @@ def edited_nodes(count: int) -> list[int]:
 def removed_nodes(count: int) -> list[int]:
     """Return the positions of the nodes that are taken out of a chain of `count`: no neighbours."""
     return list(range(1, min(2 * REMOVED_NODES, count - 1), 2))
+
+
+def renamed_value(graph: Any) -> str:
+    """Return the name of an inner value, of a graph of onnx or onnxmap."""
+    nodes = graph.node if hasattr(graph, "node") else graph.nodes
+    outputs = (
+        nodes[len(nodes) // 2].output if hasattr(graph, "node") else nodes[len(nodes) // 2].outputs
+    )
+    return str(outputs[0])
+
+
+def surgery_ends(graph: Any) -> tuple[list[str], list[str]]:
+    """Return the inputs of a part of a graph, and half of the outputs."""
+    outputs = graph.output if hasattr(graph, "node") else graph.outputs
+    return [], [value.name for value in outputs][::2]
 
 
 def tensor_file(folder: Path) -> str:
