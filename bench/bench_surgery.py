@@ -13,7 +13,7 @@ LOAD = "onnxmap: load"
 VERBS = {
     "prune": ("onnx-ir", NODES, "what no output needs is removed"),
     "sort": ("onnx-ir", NODES, "sorted"),
-    "set_dims": ("onnx", NODES, "the shape of the input is changed"),
+    "set_dims": ("a loop over protobuf", NODES, "the shape of the input is changed"),
     "rename": ("a loop over protobuf", NODES, "one value is renamed"),
     "extract": ("onnx", INLINE, "a half is extracted"),
     "merge": ("onnx", INLINE, "merged with itself"),

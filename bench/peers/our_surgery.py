@@ -28,7 +28,7 @@ def _verb(folder: Path, run: Callable[[onnxmap.Model], Any]) -> Task:
 def load(folder: Path) -> Task:
     """The file of the verbs, loaded: what they are measured by."""
     path = model_file(folder)
-    return Task(lambda: onnxmap.load(path), lambda model, _: {"nodes": str(len(model.graph.nodes))})
+    return Task(lambda: onnxmap.load(path))
 
 
 def prune(folder: Path) -> Task:
