@@ -35,8 +35,8 @@ class Rewrite {
     using Add = std::function<void(const wire::FieldRow& row, const onnx::Message& original,
                                    const Rewrite& rewrite)>;
     /// Adds what takes the place of a message in a field. Returns false if the message stays.
-    virtual bool replace(const wire::FieldRow& row, const onnx::Message& message,
-                         const Add& add) const;
+    [[nodiscard]] virtual bool replace(const wire::FieldRow& row, const onnx::Message& message,
+                                       const Add& add) const;
     /// Adds what a copy has besides the fields of its original.
     virtual void extend(const onnx::Message& original, const Add& add) const;
 };

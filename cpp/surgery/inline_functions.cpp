@@ -186,7 +186,7 @@ class InliningFunctions {
     }
 
     // Each node of the function gets the metadata of the call, and may get its attributes.
-    std::uint64_t nbytes_of(const Message& call, const Function& function) const {
+    static std::uint64_t nbytes_of(const Message& call, const Function& function) {
         std::uint64_t more = 0;
         if (__builtin_mul_overflow(function.nodes, call.nbytes(), &more)) return UINT64_MAX;
         return sum(function.nbytes, more);
@@ -356,6 +356,7 @@ class InliningFunctions {
         const InlinedCalls outermost(shared);
         for (const Caller& caller : made.callers) apply(caller, outermost);
         std::vector<model::Insertion> imports;
+        imports.reserve(made.new_imports.size());
         for (const Message& import : made.new_imports)
             imports.push_back({UINT64_MAX, {document_, import}});
         if (!imports.empty()) {

@@ -32,7 +32,8 @@ class RenamedAttribute final : public model::Rewrite {
         return inner_.text(holder, row, text);
     }
     // What is in it keeps its attributes' names.
-    bool replace(const wire::FieldRow& row, const Message& message, const Add& add) const override {
+    [[nodiscard]] bool replace(const wire::FieldRow& row, const Message& message,
+                               const Add& add) const override {
         add(row, message, inner_);
         return true;
     }

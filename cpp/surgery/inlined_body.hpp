@@ -52,8 +52,8 @@ class InlinedCalls : public model::Rewrite {
     void add_called(const onnx::Message& call, const onnx::Message& function,
                     const wire::FieldRow& nodes, const Add& add) const;
 
-    bool replace(const wire::FieldRow& row, const onnx::Message& message,
-                 const Add& add) const override;
+    [[nodiscard]] bool replace(const wire::FieldRow& row, const onnx::Message& message,
+                               const Add& add) const override;
 
   protected:
     friend class InlinedBody;
@@ -86,8 +86,8 @@ class InlinedBody : public InlinedCalls {
     [[nodiscard]] std::optional<std::string> text(const wire::FieldRow& holder,
                                                   const wire::FieldRow& row,
                                                   std::string_view text) const override;
-    bool replace(const wire::FieldRow& row, const onnx::Message& message,
-                 const Add& add) const override;
+    [[nodiscard]] bool replace(const wire::FieldRow& row, const onnx::Message& message,
+                               const Add& add) const override;
     void extend(const onnx::Message& original, const Add& add) const override;
 
     /// Adds Identity nodes for outputs that no node of the function makes alone: inputs, or one
