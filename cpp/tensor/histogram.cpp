@@ -33,8 +33,7 @@ constexpr std::uint64_t kSampledRun = 1 << 14;
 
 class Bins {
   public:
-    explicit Bins(std::span<const double> edges)
-        : edges_(edges), last_(edges.size() - 2), scale_(0) {
+    explicit Bins(std::span<const double> edges) : edges_(edges), last_(edges.size() - 2) {
         const double per_number =
             static_cast<double>(edges.size() - 1) / (edges.back() - edges.front());
         if (std::isfinite(per_number)) scale_ = per_number;
@@ -44,7 +43,8 @@ class Bins {
     [[nodiscard]] std::uint64_t size() const noexcept { return last_ + 2; }
 
     [[nodiscard]] std::uint64_t bin_of(double value) const noexcept {
-        if (!(value >= edges_.front() && value <= edges_.back())) return last_ + 1;
+        const bool is_inside = value >= edges_.front() && value <= edges_.back();
+        if (!is_inside) return last_ + 1;  // also NaN
         // Bins of one width are guessed, and rounding makes few guesses wrong.
         std::uint64_t bin = 0;
         if (scale_ > 0) {
@@ -59,7 +59,7 @@ class Bins {
   private:
     std::span<const double> edges_;
     std::uint64_t last_;
-    double scale_;  // bins by the distance from the first edge; 0 if no double has that number
+    double scale_ = 0;  // bins by the distance from the first edge; 0 if no double has that number
 };
 
 using Widen = void (*)(const std::uint8_t* bytes, std::uint64_t count, double* numbers);
