@@ -88,8 +88,11 @@ def main() -> None:
         for file, count in sorted(lines.items(), key=lambda item: item[1]):
             print(f"{count:6} {file.relative_to(ROOT)}")
     commands = [file for file in python if file.is_relative_to(PACKAGE / "cli")]
-    print(f"{sum(lines[file] for file in python if file not in commands):6} lines of the package")
+    report = [file for file in python if file.is_relative_to(PACKAGE / "report")]
+    package = [file for file in python if file not in commands + report]
+    print(f"{sum(lines[file] for file in package):6} lines of the package")
     print(f"{sum(lines[file] for file in commands):6} lines of the command line")
+    print(f"{sum(lines[file] for file in report):6} lines of the report")
     print(f"{sum(lines[file] for file in core):6} lines of the core")
     print(f"{sum(map(imports_in_functions, python.values())):6} imports inside functions")
     print(f"{seam_rows():6} rows of the package seam")

@@ -376,6 +376,34 @@ class Model:
         plan = _core.plan_stats(self.initializers, names)
         return _read.stats.read_stats(plan, threads, progress)
 
+    def report(self, path: Path, other: Model | None = None) -> None:
+        """Write a page about the model: one HTML file, which works offline.
+
+        It shows the interface, versions, operators, sizes of weights by name, histograms of the
+        largest weights, what `check` found, data files, and all tensors in a table that sorts and
+        filters. It reads a sample of the values of large weights, and no other values. Names and
+        texts of the model cannot do anything in the page.
+
+        Needs the extra `report` (`pip install 'onnxmap[report]'`).
+
+        Args:
+            path: the file to write. A file that is there is overwritten.
+            other: another model. The page then begins with what `onnxmap.diff` finds, which reads
+                all values.
+
+        Raises:
+            ModuleNotFoundError: a package of the extra is missing.
+            ValueError: a model is closed.
+            SaveError: `path` is a file of one of the models (`save.own_data`).
+            OSError: the system cannot write the file.
+
+        Example:
+            >>> model.report("report.html")  # doctest: +SKIP
+        """
+        from onnxmap.report import page  # needs jinja2
+
+        page.write_report(self, path, other)
+
     def prefetch(self, names: Sequence[str] | str | None = None) -> None:
         """Ask the system to bring the bytes of initializers into memory before they are used.
 

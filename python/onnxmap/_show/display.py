@@ -121,7 +121,8 @@ def _place(tensor: _core.Tensor) -> str:
     return "inline" if where is None else f"in '{shortened(where.location)}' at {where.offset}"
 
 
-def _type(info: _core.ValueInfo) -> str:
+def type_in_words(info: _core.ValueInfo) -> str:
+    """Return the type of an input, output or other value."""
     if info.dtype is None:
         return shortened(repr(info.type))
     shape = "unknown rank" if info.shape is None else _shape(info.shape)
@@ -202,5 +203,5 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     "Tensor.shape": _shape_of,
     "Tensor.size": lambda t: bytes_in_words(t.nbytes),
     "Tensor.stored": _place,
-    "ValueInfo.type": _type,
+    "ValueInfo.type": type_in_words,
 }

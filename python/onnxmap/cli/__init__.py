@@ -40,8 +40,8 @@ __all__ = ["UsageError", "main"]
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`, which
 # returns an exit status, or None if there is only one way to end.
 COMMANDS = (
-    "show", "ls", "dump", "check", "verify", "stats", "diff", "save", "convert", "extract",
-    "edit", "merge", "set", "rename-tensor", "cp", "mv", "run", "bench", "demo",
+    "show", "ls", "dump", "check", "verify", "stats", "report", "diff", "save", "convert",
+    "extract", "edit", "merge", "set", "rename-tensor", "cp", "mv", "run", "bench", "demo",
 )  # fmt: skip
 
 # The line that a start file of bash or zsh needs. Without the option, bash offers files where

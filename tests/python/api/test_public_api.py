@@ -82,7 +82,7 @@ def test_help_names_the_parameters_of_new() -> None:
         onnxmap.new(message_type="NodeProto")
 
 
-PUBLIC_MODULES = {"cli", "errors", "interop", "types"}
+PUBLIC_MODULES = {"cli", "errors", "interop", "report", "types"}
 
 
 def test_other_modules_look_private() -> None:

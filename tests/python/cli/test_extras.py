@@ -16,7 +16,7 @@ from onnxmap.cli import COMMANDS
 PACKAGES = {
     "google": "proto", "onnx": "onnx", "onnx_ir": "ir", "onnxruntime": "ort", "scipy": "scipy",
     "torch": "torch", "dask": "dask", "tqdm": "cli", "rich": "cli", "argcomplete": "cli",
-    "fsspec": "remote", "aiohttp": "remote",
+    "jinja2": "report", "squarify": "report", "fsspec": "remote", "aiohttp": "remote",
 }  # fmt: skip
 
 # Runs command lines in a process that lacks packages, as if they were not installed.
@@ -64,6 +64,7 @@ NEEDING = {
     "edit m.onnx p.onnx --infer-shapes": ("google", "onnx"),
     "run m.onnx": ("onnxruntime",),
     "run m.onnx --alone --json": ("onnxruntime",),
+    "report m.onnx -o r.html": ("jinja2", "squarify"),
     "show m.textproto": ("google",),
     "ls m.json": ("google",),
     "save m.onnx j.textproto": ("google",),

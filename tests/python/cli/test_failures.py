@@ -51,6 +51,7 @@ class TestFailures:
             ["dump"],
             ["bench"],
             ["stats"],
+            ["report", "FILE", "-o", "out.onnx"],
             ["save", "FILE", "out.onnx"],
             ["save", "FILE", "-"],
             ["set", "FILE", "k=v"],
@@ -104,8 +105,8 @@ class TestFailures:
             (
                 ["zzz"],
                 (
-                    "the commands are show, ls, dump, check, verify, stats, diff, save, convert, "
-                    "extract, edit, merge, set, rename-tensor, cp, mv, "
+                    "the commands are show, ls, dump, check, verify, stats, report, diff, save, "
+                    "convert, extract, edit, merge, set, rename-tensor, cp, mv, "
                 ),
             ),
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),

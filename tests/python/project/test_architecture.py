@@ -65,7 +65,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # own room or from one below. `_core` calls upwards only through the rows of package_seam.hpp.
 ROOMS = [
     "_core", "errors", "_base", "types", "_show", "_make", "_remote", "_read", "_write", "_model",
-    "_files", "interop", "", "cli", "__main__",
+    "_files", "interop", "report", "", "cli", "__main__",
 ]  # fmt: skip
 MOST_IN_A_ROOM = 12
 # Only these may import a room above them, inside functions: they name what is used later. Others
@@ -82,11 +82,12 @@ MOST_LATER_IMPORTS = 30
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
 MOST_LINES_OF_THE_COMMANDS = 2_000
+MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
 # Commands, and modules that are imported when another library is needed: never by `import onnxmap`.
-NOT_AT_IMPORT = {"cli", "__main__.py", "interop", "_remote"}
+NOT_AT_IMPORT = {"cli", "__main__.py", "interop", "report", "_remote"}
 
 
 def sources(layer: str) -> list[Path]:
@@ -459,6 +460,12 @@ def test_lines_of_code_are_counted() -> None:
 def test_the_command_line_is_thin() -> None:
     commands = (PACKAGE / "cli").rglob("*.py")
     assert sum(map(lines_of, commands)) <= MOST_LINES_OF_THE_COMMANDS
+
+
+def test_the_report_is_small() -> None:
+    report = PACKAGE / "report"
+    assert 0 < sum(map(lines_of, report.rglob("*.py"))) <= MOST_LINES_OF_THE_REPORT
+    assert [path.name for path in report.glob("*.jinja")] == ["report.html.jinja"]
 
 
 def test_the_check_itself_sees_a_wrong_include(tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ FITTING: dict[str, list[str]] = {
 
 
 # Functions with these names write files; `path` is then a file that nothing reads.
-_WRITING = ("save", "append")
+_WRITING = ("save", "append", "report")
 
 
 def fitting_for(function: str, parameter: str) -> list[str]:

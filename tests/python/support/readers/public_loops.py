@@ -66,6 +66,7 @@ NOT_TRIED = {
     "Model.to_dask": "the tests do not require Dask",
     "Tensor.to_ir": "the tests do not require onnx_ir",
     "Model.save": "writes files",
+    "Model.report": "writes a file",
     "Model.extract_weights": "writes files",
     **dict.fromkeys(
         [

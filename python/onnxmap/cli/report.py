@@ -1,0 +1,32 @@
+"""Write a page about a model, or about what differs from another: one HTML file, for offline use.
+
+It needs the extra `report`.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from onnxmap.cli.exit_status import UsageError
+from onnxmap.cli.model_file import STANDARD_INPUT, open_model
+from onnxmap.cli.text import escape, print_json
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap report`."""
+    parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="a model to compare it with")
+    parser.add_argument("-o", dest="out", metavar="OUT", default="report.html", help="the page")
+
+
+def run(arguments: Namespace) -> None:
+    """Run `onnxmap report`."""
+    if arguments.file == arguments.other == STANDARD_INPUT:
+        raise UsageError("standard input can be only one of the models")
+    files = [arguments.file] + ([arguments.other] if arguments.other else [])
+    model, *others = (open_model(file, arguments) for file in files)
+    model.report(arguments.out, *others)
+    if arguments.json:
+        print_json({"file": arguments.out})
+    elif arguments.out != "/dev/stdout":
+        print(escape(arguments.out))
