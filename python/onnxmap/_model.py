@@ -612,8 +612,7 @@ class Model:
         """
         if isinstance(names, str):
             raise TypeError(f"inline_functions takes a list of names, not a str: [{names[:99]!r}]")
-        chosen = None if names is None else list(names)
-        return _core.inline_functions(self._open(), chosen)
+        return _core.inline_functions(self._open(), None if names is None else list(names))
 
     def dedupe(self) -> list[tuple[str, str]]:
         """Let initializers that are equal in type, shape and bits be one, the first of them.

@@ -23,7 +23,7 @@ def run(arguments: Namespace) -> None:
     """Run `onnxmap report`."""
     if arguments.file == arguments.other == STANDARD_INPUT:
         raise UsageError("standard input can be only one of the models")
-    files = [arguments.file] + ([arguments.other] if arguments.other else [])
+    files = filter(None, (arguments.file, arguments.other))
     model, *others = (open_model(file, arguments) for file in files)
     model.report(arguments.out, *others)
     if arguments.json:

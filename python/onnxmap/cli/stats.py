@@ -23,8 +23,6 @@ from onnxmap.cli.type_text import type_name
 Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 Histograms = Mapping[str | None, tuple[list[int], list[float]]]  # counts and edges
 
-_BINS = 16
-
 # For an order by a number: the greatest one comes first.
 _NUMBERS: dict[str, Callable[[onnxmap.TensorStats], float | None]] = {
     "count": lambda found: found.count,
@@ -60,19 +58,20 @@ def run(arguments: Namespace) -> None:
         named.sort(key=lambda row: _order(arguments.sort, *row))
     rows: list[Row] = [*named, (None, found.total)]
     if arguments.json:
-        print_json_list(_as_json(*row, histograms) for row in rows)
+        print_json_list(_as_json(row, histograms) for row in rows)
     else:
         _print(rows, histograms)
 
 
 def _histograms(model: onnxmap.Model, stats: onnxmap.ModelStats) -> Histograms:
-    """Of all tensors whose values have an order: complex numbers have none."""
-    made: dict[str | None, tuple[list[int], list[float]]] = {}
-    for name, found in stats.items():
-        if not (found.dtype is None or found.dtype.name.startswith("COMPLEX")):
-            counts, edges = model.initializers[name].histogram(_BINS)
-            made[name] = counts.tolist(), edges.tolist()
-    return made
+    """Of all tensors whose values have an order: complex numbers have none.
+
+    Sixteen bars have room beside the other columns.
+    """
+    types = {name: each.dtype for name, each in stats.items()}
+    names = [name for name, each in types.items() if each and "COMPLEX" not in each.name]
+    found = {name: model.initializers[name].histogram(16) for name in names}
+    return {name: (counts.tolist(), edges.tolist()) for name, (counts, edges) in found.items()}
 
 
 def _order(by: str, name: str, found: onnxmap.TensorStats) -> Any:
@@ -81,9 +80,8 @@ def _order(by: str, name: str, found: onnxmap.TensorStats) -> Any:
     return number is None, -(number or 0), natural(name)
 
 
-def _as_json(
-    name: str | None, found: onnxmap.TensorStats, histograms: Histograms | None
-) -> dict[str, Any]:
+def _as_json(row: Row, histograms: Histograms | None) -> dict[str, Any]:
+    name, found = row
     facts = {"name": name, **asdict(found)}
     facts["dtype"] = None if found.dtype is None else type_name(found.dtype)
     if isinstance(found.mean, complex):

@@ -18,7 +18,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 # For terminals that show only ASCII: one character for one, so that columns stay aligned.
 IN_ASCII = {"µ": "u", "·": "-", TIMES: "x", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
 _BARS = "▁▂▃▄▅▆▇█"  # of rising height
-IN_ASCII |= dict(zip(_BARS, "_.-=+*%#", strict=True))
+IN_ASCII |= zip(_BARS, "_.-=+*%#", strict=True)
 
 
 def bytes_in_words(nbytes: float) -> str:
