@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _TEMPLATE = "report.html.jinja"
 _LONGEST = 300  # characters of a text from a model
 _MOST_CHANGES = 100  # of one kind of thing
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
 
 
 def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
@@ -110,8 +112,10 @@ def _change(each: Any) -> tuple[str, str, str]:
 
 
 def _value(value: Any) -> str:
-    """The beginning of a value, which may be as large as the file."""
-    return reprlib.repr(value[:_LONGEST] if isinstance(value, str | bytes | tuple) else value)
+    """The beginning of a value, which may be as large as the file; a dash for none."""
+    if value is None:
+        return "-"
+    return _SHORT.repr(value[:_LONGEST] if isinstance(value, str | bytes | tuple) else value)
 
 
 def _tensor_change(each: Any) -> str:
