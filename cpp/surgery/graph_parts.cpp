@@ -120,7 +120,7 @@ void add_value(const model::Document& document, const Message& to, const wire::F
     if (info) return;
     const wire::FieldRow& name = field<"ValueInfoProto.name">;
     model::set_value(document, made, name, model::text_value(name, value));
-    set_type(document, made.current(), known_type(graph, value));
+    set_type(document, made.current(), {std::nullopt, initializer(graph, value)});
 }
 
 void rename_shards(const model::Document& document, const Message& node, const NewNames& names) {
