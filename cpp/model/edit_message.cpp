@@ -250,6 +250,7 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
     const auto before = fields;
     fields = fields->erase(row, gone, &places);
     std::vector<onnx::Message> removed;
+    removed.reserve(places.size());
     for (const auto place : places) removed.push_back(message.inner(row, before->field_at(place)));
     for (std::size_t end = added.size(); end > 0;) {
         std::size_t begin = end - 1;

@@ -248,7 +248,7 @@ void Renaming::note_outputs(std::string_view name, const onnx::Message& node) {
 // Puts the places of each field of a message together, and notes the sharding specs of the nodes
 // among them: each node is read once, however often it mentions a value.
 void Renaming::note_shards() {
-    const auto less = std::less<const void*>();
+    const auto less = std::less<>();
     const auto is_before = [&](const Place& a, const Place& b) {
         if (a.message.key() != b.message.key()) return less(a.message.key(), b.message.key());
         return less(a.field, b.field);
