@@ -203,9 +203,9 @@ class _Handler(BaseHTTPRequestHandler):
         with path.open("rb") as file:
             for offset in range(begin, begin + nbytes, _PIECE):
                 piece = os.pread(file.fileno(), min(_PIECE, begin + nbytes - offset), offset)
-                self.wfile.write(piece)
-                with self.told.lock:
+                with self.told.lock:  # before the client has it and asks what was sent
                     self.told.sent += len(piece)
+                self.wfile.write(piece)
 
 
 class _SlowWriter(io.BufferedIOBase):
