@@ -14,6 +14,15 @@
 
 namespace onnxmap::model {
 
+/// Calls visit(graph, field) for each graph that a training information has.
+template <class Visit>
+void for_each_training_graph(const onnx::Message& training, Visit&& visit) {
+    for (const auto* const row : {&onnx::field<"TrainingInfoProto.initialization">,
+                                  &onnx::field<"TrainingInfoProto.algorithm">}) {
+        if (const auto graph = training.child(*row)) visit(*graph, *row);
+    }
+}
+
 /// Finds the uses in `algorithm` with an CapturedUses, as if that was a subgraph, and calls
 /// visit(entry, field) for each field of a binding that names a value of the main graph. The key is
 /// the initializer; the value, of an update, is an output of `algorithm` or of the main graph.

@@ -130,9 +130,7 @@ void Dependents::enter(const Message& message, const std::string& path, std::uin
         std::uint64_t position = 0;
         attribute.for_each_graph([&](const Message& graph) {
             std::string inner = path + ".attribute[\"" + escaped(attribute.name(), '"') + "\"]";
-            inner += attribute.value_field() == &field<"AttributeProto.g">
-                         ? ".g"
-                         : ".graphs[" + std::to_string(position++) + "]";
+            inner += graph_place(attribute, position++);
             bodies_.push_back(graph);
             scopes_.push_back({graph, false, std::nullopt});
             enter_nodes(graph, inner, depth_left - 1);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -34,6 +35,9 @@ namespace onnxmap::surgery {
 /// that is known of it.
 void add_value(const model::Document& document, const onnx::Message& to, const wire::FieldRow& list,
                const model::Graph& graph, std::string_view value);
+
+/// Where the i-th graph of an attribute is, behind the path of the attribute.
+[[nodiscard]] std::string graph_place(const model::Attribute& attribute, std::uint64_t i);
 
 /// The attribute with the value of a Constant node; nothing for other nodes.
 [[nodiscard]] std::optional<model::Attribute> value_of_constant(const model::Node& node);

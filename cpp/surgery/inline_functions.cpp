@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
@@ -32,7 +33,7 @@ constexpr std::uint64_t kBytesOfNode = 64;  // what a node takes besides its own
 
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
     std::uint64_t result = 0;
-    return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+    return checked_add(a, b, result) ? result : UINT64_MAX;
 }
 
 // A function that is to be inlined.
@@ -188,7 +189,7 @@ class InliningFunctions {
     // Each node of the function gets the metadata of the call, and may get its attributes.
     static std::uint64_t nbytes_of(const Message& call, const Function& function) {
         std::uint64_t more = 0;
-        if (__builtin_mul_overflow(function.nodes, call.nbytes(), &more)) return UINT64_MAX;
+        if (!checked_mul(function.nodes, call.nbytes(), more)) return UINT64_MAX;
         return sum(function.nbytes, more);
     }
 
@@ -270,10 +271,8 @@ class InliningFunctions {
         const Message main = model::main_graph_message(document_);
         Root graphs{{main}, root, &field<"ModelProto.opset_import">};
         for (const Message& training : model::training_info_of(document_, main)) {
-            for (const auto* const row : {&field<"TrainingInfoProto.initialization">,
-                                          &field<"TrainingInfoProto.algorithm">}) {
-                if (auto graph = training.child(*row)) graphs.graphs.push_back(*std::move(graph));
-            }
+            model::for_each_training_graph(
+                training, [&](const Message& graph, auto&&) { graphs.graphs.push_back(graph); });
         }
         std::vector<Root> found{std::move(graphs)};
         for (const PlacedBody& body : all_functions(document_)) {

@@ -58,13 +58,11 @@ class Pruning {
         std::size_t position = 0;
         for (const Message& training : model::training_info_of(document_, main)) {
             const std::string path = "training_info[" + std::to_string(position++) + "].";
-            for (const auto* const row : {&field<"TrainingInfoProto.initialization">,
-                                          &field<"TrainingInfoProto.algorithm">}) {
-                const auto found = training.child(*row);
-                if (!found) continue;
+            model::for_each_training_graph(training, [&](const Message& found,
+                                                         const wire::FieldRow& row) {
                 auto& [_, needed] = algorithms.emplace_back(
-                    path + std::string(row->name),
-                    std::make_unique<Needed>(document_, *found, depth, Needed::Of::needed_nodes));
+                    path + std::string(row.name),
+                    std::make_unique<Needed>(document_, found, depth, Needed::Of::needed_nodes));
                 needed->need_outputs();
                 model::CapturedUses none([](auto&&...) {});
                 model::find_in_training(training, depth, none,
@@ -81,7 +79,7 @@ class Pruning {
                 }
                 needed->find();
                 needed->for_each_captured([&](std::string_view name) { graph.need(name); });
-            }
+            });
         }
     }
 

@@ -9,9 +9,11 @@
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
 #include "model/node.hpp"
+#include "model/training_uses.hpp"
 #include "model/value_uses.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/clean.hpp"
+#include "surgery/graph_parts.hpp"
 
 namespace onnxmap::surgery {
 
@@ -93,11 +95,10 @@ class Sorting {
         std::size_t training = 0;
         for (const Message& each : model::training_info_of(document, main)) {
             const std::string path = "training_info[" + std::to_string(training++) + "].";
-            for (const auto* const row : {&field<"TrainingInfoProto.initialization">,
-                                          &field<"TrainingInfoProto.algorithm">}) {
-                if (const auto graph = each.child(*row))
-                    visit(*graph, path + std::string(row->name), depth);
-            }
+            model::for_each_training_graph(each,
+                                           [&](const Message& graph, const wire::FieldRow& row) {
+                                               visit(graph, path + std::string(row.name), depth);
+                                           });
         }
         for (const PlacedBody& function : all_functions(document)) {
             visit(function.message, function.path, depth);
@@ -132,13 +133,9 @@ class Sorting {
         std::uint64_t position = 0;
         for (const model::Attribute& each : model::attributes(holder, list).entries) {
             const std::string place = path + model::path_key(path, each.name(), position++);
-            const bool is_list = each.value_field() == &field<"AttributeProto.graphs">;
             std::uint64_t i = 0;
             each.for_each_graph([&](const Message& graph) {
-                visit(
-                    graph,
-                    place + (is_list ? ".graphs[" + std::to_string(i++) + "]" : std::string(".g")),
-                    depth_left - 1);
+                visit(graph, place + graph_place(each, i++), depth_left - 1);
             });
         }
     }
