@@ -77,7 +77,7 @@ def append(
             text = "only a file in protobuf's binary form can be appended to"
             raise SaveError(text, code="save.text")
         known = {entry.key for entry in model.proto.metadata_props}
-        for key in filter(known.__contains__, entries):
+        for key in (key for key in entries if key in known):
             text = f"metadata_props has the key {escape(repr(key))} already; save() can change it"
             raise SaveError(text, code="save.key_exists")
         document = model._open()
