@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,7 +40,7 @@ struct Inlining {
     const model::Document& document;
     FindCalled find_called;
     UnusedNames names = {};
-    std::deque<InlinedBody> bodies = {};  // of all calls so far; they refer to one another
+    std::list<InlinedBody> bodies = {};  // of all calls so far; they refer to one another
 };
 
 /// Copies with their names, but for calls in them, whose functions are put in.
