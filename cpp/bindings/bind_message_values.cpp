@@ -5,8 +5,8 @@
 #include "bindings/new_tensors.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/data_value.hpp"
 #include "model/edit_tensor.hpp"
+#include "model/onnx_data.hpp"
 
 namespace onnxmap::bindings {
 

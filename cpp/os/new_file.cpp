@@ -13,7 +13,7 @@
 #include "os/access_list.hpp"
 #include "os/descriptor_pool.hpp"
 #include "os/file_attributes.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 #include "os/parallel.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"

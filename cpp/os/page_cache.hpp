@@ -9,7 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "os/file.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 namespace onnxmap::os {
 

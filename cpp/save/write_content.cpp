@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 #include "os/parallel.hpp"
 #include "source/source.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "os/mapping.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 namespace onnxmap::source {
 

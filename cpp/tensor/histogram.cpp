@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "kernels/codes.hpp"
+#include "kernels/integer_loops.hpp"
 #include "kernels/kernel_set.hpp"
 #include "os/fault_handler.hpp"
 #include "os/parallel.hpp"

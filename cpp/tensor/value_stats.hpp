@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/codes.hpp"
+#include "kernels/integer_loops.hpp"
 #include "onnx/data_type.hpp"
 
 namespace onnxmap::tensor {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 // ONNXMAP_TEST_PAGE_SIZE=65536 runs the cases as on a system with pages of that size.
 int main(int argc, char** argv) {

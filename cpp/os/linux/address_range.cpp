@@ -10,7 +10,7 @@
 
 #include "base/made_once.hpp"
 #include "os/fork_safe_mutex.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 namespace onnxmap::os {
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "os/mapping.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 namespace onnxmap::os {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "each_kernel_set.hpp"
-#include "kernels/codes.hpp"
+#include "kernels/integer_loops.hpp"
 #include "kernels/scalar.hpp"
 #include "placed_bytes.hpp"
 #include "slow_kernels.hpp"

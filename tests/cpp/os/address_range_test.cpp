@@ -16,7 +16,7 @@
 #include "model/tensor.hpp"
 #include "onnx/schema.hpp"
 #include "opened.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 #include "plain_os.hpp"
 #include "sample_models.hpp"
 #include "source/owned_bytes.hpp"

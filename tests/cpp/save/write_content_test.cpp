@@ -22,7 +22,7 @@
 #include "numbered.hpp"
 #include "opened.hpp"
 #include "os/new_file.hpp"
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 #include "os/parallel.hpp"
 #include "os/pooled_file.hpp"
 #include "plain_os.hpp"

@@ -1,5 +1,5 @@
 // Ranges of pages, for each page size that systems have.
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ bool same(os::Pages found, os::Pages expected) {
 
 }  // namespace
 
-TEST_CASE("pages: those around bytes and those within bytes, for each page size") {
+TEST_CASE("page_ranges: those around bytes and those within bytes, for each page size") {
     for (const std::uint64_t page : {4U << 10, 16U << 10, 64U << 10}) {
         const PlantedPageSize planted(page);
         REQUIRE(os::page_size() == page);
@@ -69,7 +69,7 @@ TEST_CASE("pages: those around bytes and those within bytes, for each page size"
     }
 }
 
-TEST_CASE("pages: those around the last bytes of 64 bits") {
+TEST_CASE("page_ranges: those around the last bytes of 64 bits") {
     const PlantedPageSize planted(64 << 10);
     CHECK(same(os::pages_around(UINT64_MAX, UINT64_MAX - 1, UINT64_MAX),
                {UINT64_MAX - 0xffff, UINT64_MAX}));

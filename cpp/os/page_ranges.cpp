@@ -1,4 +1,4 @@
-#include "os/pages.hpp"
+#include "os/page_ranges.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/codes.hpp"
+#include "kernels/integer_loops.hpp"
 
 #include <algorithm>
 #include <cstddef>

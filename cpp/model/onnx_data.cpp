@@ -1,4 +1,4 @@
-#include "model/data_value.hpp"
+#include "model/onnx_data.hpp"
 
 #include <array>
 #include <cstdint>

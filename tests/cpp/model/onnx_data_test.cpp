@@ -1,4 +1,4 @@
-#include "model/data_value.hpp"
+#include "model/onnx_data.hpp"
 
 #include <doctest/doctest.h>
 
@@ -50,7 +50,7 @@ const std::vector<std::string> kKinds = {"tensor", "sparse_tensor", "sequence", 
 
 }  // namespace
 
-TEST_CASE("data_value: the element type of a sequence names its field, even without values") {
+TEST_CASE("onnx_data: the element type of a sequence names its field, even without values") {
     for (std::uint64_t type = 1; type <= kKinds.size(); ++type) {
         const std::string name = kKinds[type - 1] + "_values";
         CHECK(sequence_field(scalar(kElemType, type)) == name);
@@ -59,7 +59,7 @@ TEST_CASE("data_value: the element type of a sequence names its field, even with
     }
 }
 
-TEST_CASE("data_value: without a known element type, the first field that has values") {
+TEST_CASE("onnx_data: without a known element type, the first field that has values") {
     for (const Bytes& type : {Bytes{}, scalar(kElemType, 0), scalar(kElemType, 6),
                               scalar(kElemType, 0xffff'ffff'ffff'ffff)}) {
         CHECK(sequence_field(type).empty());
@@ -69,7 +69,7 @@ TEST_CASE("data_value: without a known element type, the first field that has va
     }
 }
 
-TEST_CASE("data_value: an optional has the value that its element type names, or none") {
+TEST_CASE("onnx_data: an optional has the value that its element type names, or none") {
     const std::vector<std::string> messages = {"TensorProto", "SparseTensorProto", "SequenceProto",
                                                "MapProto", "OptionalProto"};
     for (std::uint64_t type = 1; type <= messages.size(); ++type) {
@@ -82,7 +82,7 @@ TEST_CASE("data_value: an optional has the value that its element type names, or
     }
 }
 
-TEST_CASE("data_value: the key type of a map says where its keys are") {
+TEST_CASE("onnx_data: the key type of a map says where its keys are") {
     const Bytes two = blob(5, join(scalar(kElemType, 1), blob(3, Bytes{}), blob(3, Bytes{})));
     const Bytes numbers = packed(3, {1, 2});
     const Bytes texts = join(blob(4, "a"), blob(4, "b"));
@@ -93,7 +93,7 @@ TEST_CASE("data_value: the key type of a map says where its keys are") {
     CHECK(keys_field(blob(5, Bytes{})) == "keys");
 }
 
-TEST_CASE("data_value: a map has one value for each key") {
+TEST_CASE("onnx_data: a map has one value for each key") {
     const Bytes one = blob(5, blob(3, Bytes{}));
     const auto error = error_of([&] { return keys_field(join(packed(3, {1, 2}), one)); });
     REQUIRE(error);
