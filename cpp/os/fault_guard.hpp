@@ -1,6 +1,6 @@
 // Touches lost pages of a mapping without dying of SIGBUS. A thread that has a guard reads zeros
-// from a lost page, and is told afterwards that bytes were missing. The guards of a thread form a
-// list, the innermost first.
+// from a lost page, and is told afterwards that bytes were missing: source/read_guard.hpp makes an
+// exception of that. The guards of a thread form a list, the innermost first.
 //
 // The handler is installed when the first guard is made, and passes faults that no guard covers to
 // the handler that was installed before. ONNXMAP_SIGBUS_HANDLER=0 in the environment leaves out
