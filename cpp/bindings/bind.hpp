@@ -19,7 +19,7 @@ void bind_proto_edits(GuardedClass<ProtoView>& cls);
 void bind_lists(py::module_& module);
 void bind_value_lists(py::module_& module);
 void bind_unknown_fields(py::module_& module);
-void bind_mappings(py::module_& module);
+void bind_field_mappings(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_new_messages(py::module_& module);
 void bind_message_values(py::module_& module);

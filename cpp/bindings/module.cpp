@@ -31,7 +31,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_value_lists(module);
     bind_unknown_fields(module);
     bind_proto_view(module);
-    bind_mappings(module);
+    bind_field_mappings(module);
     bind_messages(module);
     bind_new_messages(module);
     bind_message_values(module);

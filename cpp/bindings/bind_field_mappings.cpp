@@ -72,7 +72,7 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
 
 }  // namespace
 
-void bind_mappings(py::module_& module) {
+void bind_field_mappings(py::module_& module) {
     bind_mapping<AttributeMapping>(module, "AttributeMapping",
                                    R"(Attributes by name, in file order.
 
