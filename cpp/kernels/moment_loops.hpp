@@ -16,8 +16,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/float_rounding.hpp"
 #include "kernels/kernel_set.hpp"
-#include "kernels/rounding.hpp"
 
 namespace onnxmap::kernels {
 

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "kernels/float_rounding.hpp"
 #include "kernels/kernel_set.hpp"
-#include "kernels/rounding.hpp"
 
 namespace onnxmap::kernels::scalar {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "source/fetched_source.hpp"
-#include "tensor/cast.hpp"
+#include "tensor/float_cast.hpp"
 #include "tensor/payload.hpp"
 
 namespace onnxmap::save {

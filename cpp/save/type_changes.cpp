@@ -11,7 +11,7 @@
 #include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
 #include "source/read_guard.hpp"
-#include "tensor/cast.hpp"
+#include "tensor/float_cast.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::save {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from onnxmap._base.paths import Path
     from onnxmap._core import Graph, Initializers
     from onnxmap._files.weight_files import RebaseReport
-    from onnxmap._read.arrays import FloatType, TensorStream
+    from onnxmap._read.bulk_arrays import FloatType, TensorStream
     from onnxmap._read.checks import CheckReport
     from onnxmap._read.checksums import DataFile
     from onnxmap._read.stats import ModelStats
@@ -290,7 +290,7 @@ class Model:
             TypeError: `dtype` is not a type.
         """
         bulk = _core.plan_bulk(self.initializers, names, dtype, copies=True, release_pages=False)
-        return _read.arrays.read_arrays(bulk, threads, progress)
+        return _read.bulk_arrays.read_arrays(bulk, threads, progress)
 
     def stream(
         self,
@@ -338,7 +338,7 @@ class Model:
         bulk = _core.plan_bulk(
             self.initializers, names, dtype, copies=bool(copy), release_pages=True
         )
-        return _read.arrays.TensorStream(bulk, window, threads, progress)
+        return _read.bulk_arrays.TensorStream(bulk, window, threads, progress)
 
     def stats(
         self,

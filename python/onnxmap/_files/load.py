@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from onnxmap._base.limits import Limits
     from onnxmap._base.options import Check, Io, LinkPolicy, LoadOptions
     from onnxmap._base.paths import Path
-    from onnxmap._read.arrays import FloatType
+    from onnxmap._read.bulk_arrays import FloatType
     from onnxmap._remote.files import RemoteFolder
     from onnxmap._show.progress import ProgressArgument
 

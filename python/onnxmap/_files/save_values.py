@@ -18,7 +18,7 @@ from onnxmap._write.options import SaveReport
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
     from onnxmap._base.paths import Path
     from onnxmap._files.load_values import Kind
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from onnxmap import _core
-from onnxmap._base.any_message import Message, new_message
 from onnxmap._base.enums import AttributeType
+from onnxmap._base.new_message import Message, new_message
 
 
 def make_attribute(

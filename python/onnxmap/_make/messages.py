@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from onnxmap import _core
-from onnxmap._base.any_message import Message, new_message
 from onnxmap._base.enums import Version
+from onnxmap._base.new_message import Message, new_message
 from onnxmap._make.tensors import tensor_message
 
 # The version of ONNX's own operators that came with the newest version of the format.

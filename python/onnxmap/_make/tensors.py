@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from onnxmap import _core
-from onnxmap._base.any_message import Message, new_message
 from onnxmap._base.enums import DataType
+from onnxmap._base.new_message import Message, new_message
 from onnxmap._make.types import ElementType, element_type
 
 _Array = np.ndarray[Any, Any]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from onnxmap import _core
-from onnxmap._base.any_message import Message, new_message
 from onnxmap._base.enums import DataType
+from onnxmap._base.new_message import Message, new_message
 from onnxmap.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType
 
 ShapeArgument = Sequence["int | str | None"]

@@ -7,7 +7,7 @@ from typing import Any
 
 # Imported at their first use. The files of URLs cost import time: asyncio.
 _LATER = {
-    "arrays": "onnxmap._read.arrays", "checks": "onnxmap._read.checks",
+    "bulk_arrays": "onnxmap._read.bulk_arrays", "checks": "onnxmap._read.checks",
     "checksums": "onnxmap._read.checksums", "stats": "onnxmap._read.stats",
     "remote_files": "onnxmap._remote.files",
 }  # fmt: skip

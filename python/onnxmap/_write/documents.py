@@ -23,7 +23,7 @@ from onnxmap._write.text_files import locations_in_text, text_of
 if TYPE_CHECKING:
     from typing import BinaryIO, Literal
 
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
     from onnxmap._base.paths import Path
 
     Writer = Callable[[bytes], object]

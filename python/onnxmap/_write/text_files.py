@@ -10,8 +10,8 @@ from onnxmap._base.options import Options
 from onnxmap.errors import ParseError, SaveError
 
 if TYPE_CHECKING:
-    from onnxmap._base.any_message import Message
     from onnxmap._base.file_forms import FileForm
+    from onnxmap._base.new_message import Message
 
 
 _HEAD_BYTES = 4096

@@ -15,7 +15,7 @@ from onnxmap import _core
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
 
 _IDENTITIES = ("name", "key", "domain", "overload", "tensor_name")
 

@@ -29,7 +29,7 @@ from onnxmap.types import message_type
 if TYPE_CHECKING:
     import onnx_ir
 
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
 
 
 def from_proto(proto: Any, weights: Model | Iterable[Model] | None = None) -> Model:

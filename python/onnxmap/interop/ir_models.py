@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxmap import _core
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
 
 _NOT_MAPPED = (DataType.STRING, DataType.UNDEFINED)
 _TENSOR, _TENSORS = onnx_ir.AttributeType.TENSOR, onnx_ir.AttributeType.TENSORS

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from onnxmap import _core
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
 
     _Change = Callable[[Any], Any]
 

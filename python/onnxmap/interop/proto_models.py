@@ -13,7 +13,7 @@ from onnxmap.interop.without_weights import clear_values, is_large, place_of, re
 from onnxmap.types import MessageType
 
 if TYPE_CHECKING:
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
 
 
 def to_proto(document: _core.Document, weights: str) -> Any:

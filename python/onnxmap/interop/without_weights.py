@@ -20,7 +20,7 @@ from onnxmap.errors import ExternalDataError, TensorError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from onnxmap._base.any_message import Message
+    from onnxmap._base.new_message import Message
 
 _LEAST = 1 << 10  # bytes; smaller values stay in a structure
 _MOST_READ = 64 << 20  # bytes of small external tensors

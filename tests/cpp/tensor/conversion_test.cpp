@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/rounding.hpp"
+#include "kernels/float_rounding.hpp"
 #include "placed_bytes.hpp"
 #include "slow_kernels.hpp"
 

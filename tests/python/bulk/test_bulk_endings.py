@@ -175,7 +175,7 @@ def test_no_thread_can_be_started(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     write_floats(path, [1000] * 10)
     code = """
-    import os, resource, onnxmap._read.arrays  # all that it takes, while its folder can be read
+    import os, resource, onnxmap._read.bulk_arrays  # while its folder can be read
     model = onnxmap.load(sys.argv[1])
     os.setuid(65534)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

@@ -245,7 +245,7 @@ class TestTerminal:
     def test_the_line_ends_when_a_stream_is_left(
         self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("onnxmap._read.arrays._DELAY", 0)
+        monkeypatch.setattr("onnxmap._read.bulk_arrays._DELAY", 0)
         model = onnxmap.loads(model_of([floats("v", 6), floats("w", 6)]).SerializeToString())
         with redirect_stderr(terminal):
             for name, _ in model.stream(progress=True):

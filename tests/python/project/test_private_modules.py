@@ -68,7 +68,7 @@ def test_only_these_files_use_private_modules() -> None:
 
 def test_private_modules_are_told_from_other_names() -> None:
     for text in (
-        "import onnxmap._read.arrays",
+        "import onnxmap._read.bulk_arrays",
         "from onnxmap import _core",
         "ort._core.save_plan",
         'setattr("onnxmap._core.append_bytes")',

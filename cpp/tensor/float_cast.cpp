@@ -1,4 +1,4 @@
-#include "tensor/cast.hpp"
+#include "tensor/float_cast.hpp"
 
 #include <algorithm>
 #include <array>

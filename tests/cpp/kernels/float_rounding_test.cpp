@@ -1,4 +1,4 @@
-#include "kernels/rounding.hpp"
+#include "kernels/float_rounding.hpp"
 
 #include <doctest/doctest.h>
 
