@@ -147,21 +147,20 @@ def _cell(group: _Group, place: dict[str, float], total: int) -> Cell:
 def histograms(model: Model) -> list[dict[str, Any]]:
     """Return the histograms of the largest initializers, as points of a line in a box of 1 by 1."""
     initializers = model.initializers
-    sized = zip(initializers.nbytes(), initializers.names(), initializers.dtypes(), strict=True)
-    # A name that several tensors have is no key.
-    ordered = (each for each in sized if each[2] in _ORDERED and each[1] in initializers)
+    sized = zip(initializers.nbytes(), initializers.dtypes(), initializers.all(), strict=True)
+    ordered = (each for each in sized if each[1] in _ORDERED)
     largest = heapq.nlargest(_HISTOGRAMS, ordered, key=itemgetter(0))
-    return [_histogram(name, initializers[name]) for _, name, _ in largest]
+    return [_histogram(tensor) for _, _, tensor in largest]
 
 
-def _histogram(name: str, tensor: Tensor) -> dict[str, Any]:
+def _histogram(tensor: Tensor) -> dict[str, Any]:
     try:
         counts, edges = tensor.histogram(_BINS, sample=_SAMPLE)
         size = tensor.size
     except (OnnxMapError, OSError) as error:
-        return {"name": name, "error": str(error)}
+        return {"name": tensor.name, "error": str(error)}
     return {
-        "name": name,
+        "name": tensor.name,
         "error": "",
         "dtype": type_name(tensor.dtype),
         "first": f"{edges[0]:.4g}",

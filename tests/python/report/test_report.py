@@ -164,6 +164,14 @@ def test_the_histograms(path: Path, tmp_path: Path) -> None:
     assert "FLOAT, 100 values" in page.texts["histograms"]
 
 
+def test_weights_whose_names_are_no_keys(tmp_path: Path) -> None:
+    tensors = [numpy_helper.from_array(np.float32([i, i]), name) for i, name in enumerate("ww")]
+    tensors.append(numpy_helper.from_array(np.float32([2, 2]), ""))
+    page = page_of(onnxmap.loads(model_of(tensors).SerializeToString()), tmp_path)
+    for ends in ("-0.50.5w", "0.51.5w", "1.52.5"):
+        assert ends in "".join(page.texts["histograms"].split())
+
+
 def test_large_weights_are_sampled(tmp_path: Path) -> None:
     values = np.ones((1 << 20) + 1, np.float32)
     values[-1] = 777  # alone in the one run that the sample leaves out
