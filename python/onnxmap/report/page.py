@@ -7,13 +7,14 @@ import hashlib
 import os
 import re
 import reprlib
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.extras import extra
 from onnxmap._base.text import bytes_in_words, counted, escape
 from onnxmap._files.diff import diff
-from onnxmap.errors import SaveError
+from onnxmap.errors import OnnxMapError, SaveError
 from onnxmap.report.facts import facts_of
 from onnxmap.report.weights import histograms, table, treemap
 
@@ -63,9 +64,13 @@ def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
 
 
 def _check_place(place: Path, models: Sequence[Model]) -> None:
-    """Refuse to write over a file of the models, which they still read."""
-    files = {Path(file) for model in models for file in (model.path, *model.external_files) if file}
-    if place.exists() and any(file.exists() and file.samefile(place) for file in files):
+    """Refuse to write over a file that the models still read, maybe of a model they came from."""
+    files = {model.path or "" for model in models}
+    files.update(os.fsdecode(model._open().absolute_path) for model in models)
+    for _, tensor in (pair for model in models for pair in model.tensors()):
+        with suppress(OnnxMapError):  # only this tensor is wrong
+            files.add(tensor.file or "")
+    if place.exists() and any(Path(file).is_file() and place.samefile(file) for file in files):
         raise SaveError(
             f"{place} is a file of the model; choose another path for the page",
             code="save.own_data",

@@ -369,6 +369,23 @@ def test_a_file_of_the_models_is_kept(path: Path, tmp_path: Path) -> None:
     assert (tmp_path / "w.data").stat().st_size == 404
 
 
+def test_a_file_of_a_model_that_gave_parts_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensors = [numpy_helper.from_array(np.ones(9000, np.float32), name) for name in "ab"]
+    a, b = (write(model_of([each]), tmp_path / f"{each.name}.onnx") for each in tensors)
+    before = a.read_bytes()
+    edited = onnxmap.load(b)
+    edited.initializers["b"] = onnxmap.load(a).initializers["a"]
+    monkeypatch.chdir(tmp_path)
+    relative = onnxmap.load("a.onnx")
+    monkeypatch.chdir("/")
+    for model in (onnxmap.merge(onnxmap.load(b), onnxmap.load(a)), edited, relative):
+        with pytest.raises(onnxmap.SaveError, match="is a file of the model"):
+            model.report(a)
+    assert a.read_bytes() == before
+
+
 def dom_of(page: Path) -> Page:
     assert CHROMIUM is not None
     ran = subprocess.run(
