@@ -45,10 +45,14 @@ def test_the_page_on_standard_output() -> None:
     assert ran.stdout.endswith("</html>")
 
 
-@pytest.mark.parametrize("words", [["-", "-"], ["gone.onnx"], ["m.onnx", "gone.onnx"]])
-def test_what_is_refused(run: Run, words: list[str]) -> None:
-    ran = run("report", *words)
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("- -", "only one"), ("gone.onnx", "No such"), ("m.onnx gone.onnx", "No such")],
+)
+def test_what_is_refused(run: Run, words: str, why: str) -> None:
+    ran = run("report", *words.split())
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert why in ran.err
     assert not Path("report.html").exists()
 
 

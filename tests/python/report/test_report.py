@@ -275,6 +275,7 @@ def test_hostile_names_are_only_text(tmp_path: Path) -> None:
     for section in ("", "interface", "operators", "weights", "functions", "metadata", "changes"):
         assert shown in page.texts[section] or shown in page.texts[section].replace("\n", " ")
     assert [row[0] for row in page.rows] == [shown, shown + ".b"]
+    assert page.rows[0][4] == printable(f"../{EVIL}")
     assert "<img" not in page.scripts[0]
 
 
@@ -320,6 +321,21 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
     assert "and 4900 more" in page.texts["interface"]
     assert time.process_time() - begin < 5
     assert len(page.text) < 100_000
+
+
+def test_operators_and_findings_are_cut(tmp_path: Path) -> None:
+    message = model_of([])
+    for i in range(34):
+        message.graph.node.extend([helper.make_node(f"Mine{i}", [], [], domain="d")] * (34 - i))
+    message.graph.doc_string = "of the graph"
+    page = page_of(onnxmap.loads(message.SerializeToString()), tmp_path)
+    said = {name: " ".join(text.split()) for name, text in page.texts.items()}
+    assert len(page.of_class("bar")) == 30
+    assert said["operators"].endswith("Mine295 and 4 more, used 10 times")
+    counts = Counter(each.rule for each in onnxmap.loads(message.SerializeToString()).check())
+    assert max(counts.values()) > 5
+    assert page.count()["li"] == sum(min(count, 5) for count in counts.values())
+    assert "aboutof the graph" in said[""]
 
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
