@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
@@ -21,6 +21,7 @@
 #include "surgery/called_functions.hpp"
 #include "surgery/graph_parts.hpp"
 #include "surgery/inlined_body.hpp"
+#include "surgery/inlined_size.hpp"
 
 namespace onnxmap::surgery {
 
@@ -29,22 +30,21 @@ using onnx::Message;
 
 namespace {
 
-constexpr std::uint64_t kBytesOfNode = 64;  // what a node takes besides its own bytes, at least
+struct Function;
 
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
-    std::uint64_t result = 0;
-    return checked_add(a, b, result) ? result : UINT64_MAX;
-}
+struct Call {
+    Message node;
+    const Function* function;
+};
 
 // A function that is to be inlined.
 struct Function {
     Message message;
     std::string key;
-    std::vector<const Function*> calls = {};
+    std::vector<Call> calls = {};
     enum class State : std::uint8_t { unread, open, read } state = State::unread;
     std::uint32_t height = 1;  // of the functions that it calls, and of itself
-    std::uint64_t nodes = 0;   // that take the place of a call, subgraphs included
-    std::uint64_t nbytes = 0;
+    InlinedSize size = {};     // with the functions that it calls
 };
 
 // The model's graphs, or one function that stays: it has its own names and imports.
@@ -127,9 +127,9 @@ class InliningFunctions {
     }
 
     // Calls visit(body, position, node, function) for each call in a body and its subgraphs, one
-    // body after the other. Returns the number of all nodes.
+    // body after the other.
     template <class Visit>
-    std::uint64_t for_each_call(const Message& body, std::uint32_t depth_left, Visit&& visit) {
+    void for_each_call(const Message& body, std::uint32_t depth_left, Visit&& visit) {
         if (depth_left == 0) onnx::fail_too_deep(body);
         const wire::FieldRow& nodes = model::nodes_of(body);
         std::uint64_t position = 0;
@@ -144,8 +144,7 @@ class InliningFunctions {
                 graphs.push_back(graph);
             });
         });
-        for (const Message& graph : graphs) position += for_each_call(graph, depth_left - 1, visit);
-        return position;
+        for (const Message& graph : graphs) for_each_call(graph, depth_left - 1, visit);
     }
 
     // Functions may have graphs as attributes, in which calls would be put in several times.
@@ -167,30 +166,48 @@ class InliningFunctions {
         if (path_.size() > depth_) fail_too_deep();
         check_names(function);
         const Message& body = function.message;
-        std::uint64_t inside = 0;
-        std::uint64_t nodes = 0;
-        function.nodes = for_each_call(
-            body, depth_, [&](const Message&, std::uint64_t, const Message& node, Function& other) {
-                check_call(node, other);
-                read(other);
-                function.height = std::max(function.height, other.height + 1);
-                function.calls.push_back(&other);
-                inside = sum(inside, nbytes_of(node, other));
-                nodes = sum(nodes, other.nodes);
-            });
-        function.nbytes = sum(inside, sum(body.nbytes(), function.nodes * kBytesOfNode));
-        function.nodes = sum(function.nodes, nodes);
+        function.size = size_of(body, depth_);
+        for_each_call(body, depth_,
+                      [&](const Message&, std::uint64_t, const Message& node, Function& other) {
+                          check_call(node, other);
+                          read(other);
+                          function.height = std::max(function.height, other.height + 1);
+                          function.calls.push_back({node, &other});
+                          function.size.add_call(node, other.message, other.size, depth_);
+                      });
         // Whatever the order in which they were read.
         if (function.height > depth_) fail_too_deep();
         function.state = Function::State::read;
         path_.pop_back();
     }
 
-    // Each node of the function gets the metadata of the call, and may get its attributes.
-    static std::uint64_t nbytes_of(const Message& call, const Function& function) {
-        std::uint64_t more = 0;
-        if (!checked_mul(function.nodes, call.nbytes(), more)) return UINT64_MAX;
-        return sum(function.nbytes, more);
+    // A default stands for an attribute that refers to one without a value. In a function that
+    // stays, nobody knows whether its attribute has one.
+    void check_defaults(const Message& call, const Function& function,
+                        const std::function<bool(std::string_view)>& may_lack_value) {
+        std::unordered_set<std::string_view> lacking;
+        for (const model::Attribute& each :
+             model::attributes(call, field<"NodeProto.attribute">).entries) {
+            const std::string_view reference =
+                each.message().text(field<"AttributeProto.ref_attr_name">);
+            if (!reference.empty() && may_lack_value(reference) &&
+                checked_.emplace(&function, each.name()).second)
+                lacking.insert(each.name());
+        }
+        if (lacking.empty()) return;
+        const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
+        for (const model::Attribute& each : model::attributes(function.message, defaults).entries) {
+            if (!lacking.contains(each.name())) continue;
+            throw std::invalid_argument(
+                "the function " + in_quotes(function.key) + " has a default for its attribute " +
+                in_quotes(each.name()) +
+                ", and is called in a function that stays with an attribute that may have no "
+                "value: inline that one, too");
+        }
+        for (const Call& each : function.calls) {
+            check_defaults(each.node, *each.function,
+                           [&](std::string_view name) { return lacking.contains(name); });
+        }
     }
 
     [[noreturn]] void fail_too_deep() const {
@@ -289,6 +306,14 @@ class InliningFunctions {
     }
 
     void plan(Plan& made) {
+        std::unordered_set<std::string_view> with_default;
+        if (made.root.imports == &field<"FunctionProto.opset_import">) {
+            const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
+            for (const model::Attribute& each :
+                 model::attributes(made.root.importer, defaults).entries)
+                with_default.insert(each.name());
+        }
+        checked_.clear();
         std::unordered_set<const Function*> reached;
         std::vector<const Function*> waiting;
         const auto reach = [&](const Function* function) {
@@ -300,11 +325,14 @@ class InliningFunctions {
                 [&](const Message& body, std::uint64_t position, const Message& node,
                     Function& function) {
                     check_call(node, function);
+                    check_defaults(node, function, [&](std::string_view name) {
+                        return !with_default.contains(name);
+                    });
                     reach(&function);
                     if (made.callers.empty() || made.callers.back().body.key() != body.key())
                         made.callers.push_back({body, {}});
                     made.callers.back().calls.emplace_back(position, node);
-                    made.nbytes = sum(made.nbytes, nbytes_of(node, function));
+                    made.nbytes = sum(made.nbytes, function.size.nbytes_of(node, function.message));
                 });
         }
         std::map<std::string_view, std::int64_t> versions;
@@ -323,7 +351,7 @@ class InliningFunctions {
         while (!waiting.empty()) {
             const Function& function = *waiting.back();
             waiting.pop_back();
-            for (const Function* const other : function.calls) reach(other);
+            for (const Call& each : function.calls) reach(each.function);
             for_each_import(
                 function.message, field<"FunctionProto.opset_import">,
                 [&](std::string_view domain, std::int64_t version, const Message& import) {
@@ -408,6 +436,8 @@ class InliningFunctions {
     std::vector<Function*> in_order_;                      // as the model has them
     std::vector<const Function*> path_;                    // of functions that are read
     std::vector<Plan> plans_;
+    // Attributes that may have no value, and whose default was looked for.
+    std::set<std::pair<const Function*, std::string_view>> checked_;
 };
 
 }  // namespace

@@ -126,10 +126,8 @@ InlinedBody::InlinedBody(Inlining& shared, const InlinedCalls& around, const Mes
 void InlinedBody::bind_attributes(const InlinedCalls& around, const Message& call,
                                   const Message& function) {
     for (const Attribute& each : model::attributes(call, kNodeAttributes).entries) {
-        const std::string_view reference = each.message().text(kReference);
-        const auto given = reference.empty() ? std::optional(Given{each.message(), &around})
-                                             : around.given(reference);
-        if (given) attributes_.insert_or_assign(each.name(), *given);
+        if (const auto given = around.given(each.message()))
+            attributes_.insert_or_assign(each.name(), *given);
     }
     const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
     for (const Attribute& each : model::attributes(function, defaults).entries)
@@ -145,8 +143,10 @@ std::string InlinedBody::name_of(std::string_view value) const {
     return inner->second;
 }
 
-std::optional<InlinedCalls::Given> InlinedBody::given(std::string_view ref_attr_name) const {
-    const auto found = attributes_.find(ref_attr_name);
+std::optional<InlinedCalls::Given> InlinedBody::given(const Message& attribute) const {
+    const std::string_view reference = attribute.text(kReference);
+    if (reference.empty()) return InlinedCalls::given(attribute);
+    const auto found = attributes_.find(reference);
     return found == attributes_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -159,9 +159,9 @@ std::optional<std::string> InlinedBody::text(const wire::FieldRow& holder,
 }
 
 bool InlinedBody::replace(const wire::FieldRow& row, const Message& message, const Add& add) const {
-    const std::string_view reference = &row == &kNodeAttributes ? message.text(kReference) : "";
-    if (reference.empty()) return InlinedCalls::replace(row, message, add);
-    if (const auto found = given(reference))
+    if (&row != &kNodeAttributes || message.text(kReference).empty())
+        return InlinedCalls::replace(row, message, add);
+    if (const auto found = given(message))
         add(row, found->attribute, RenamedAttribute(*found->names, Attribute(message).name()));
     return true;
 }

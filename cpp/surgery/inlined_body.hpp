@@ -67,9 +67,10 @@ class InlinedCalls : public model::Rewrite {
         onnx::Message attribute;
         const Rewrite* names;
     };
-    /// The attribute that takes the place of one with `ref_attr_name`; nothing: none does.
-    [[nodiscard]] virtual std::optional<Given> given(std::string_view /*ref_attr_name*/) const {
-        return std::nullopt;
+    /// The attribute itself, or that to which it refers; nothing: none is given. What refers to an
+    /// attribute of a function that stays is kept.
+    [[nodiscard]] virtual std::optional<Given> given(const onnx::Message& attribute) const {
+        return Given{attribute, this};
     }
     [[nodiscard]] virtual const std::vector<onnx::Message>& metadata() const;
 
@@ -98,7 +99,7 @@ class InlinedBody : public InlinedCalls {
 
   protected:
     [[nodiscard]] std::string name_of(std::string_view value) const override;
-    [[nodiscard]] std::optional<Given> given(std::string_view ref_attr_name) const override;
+    [[nodiscard]] std::optional<Given> given(const onnx::Message& attribute) const override;
     [[nodiscard]] const std::vector<onnx::Message>& metadata() const override { return metadata_; }
 
   private:

@@ -109,6 +109,52 @@ def test_random_models_beside_the_peers(seed: int) -> None:
     for graph in (message.graph, found.graph):
         names = [name for node in graph.node for name in node.output]
         assert len(set(names)) == len(names)
+    names = [each.name for each in message.functions]
+    some = random.Random(seed).sample(names, len(names) // 2)
+    assert results(inlined(message, some)) == wanted
+
+
+def referring(op_type: str, attribute: str, to: str, domain: str = D) -> NodeProto:
+    """A node whose attribute has the value of an attribute of the function."""
+    node = helper.make_node(op_type, ["a"], ["b"], domain=domain)
+    node.attribute.append(onnx.AttributeProto(name=attribute, type=1, ref_attr_name=to))
+    return node
+
+
+def elu_of(attribute: str) -> tuple[list[str], list[str], list[NodeProto]]:
+    return ["a"], ["b"], [referring("Elu", "alpha", attribute, "")]
+
+
+def test_functions_that_stay_keep_references() -> None:
+    elu = function("F", *elu_of("al"), attributes=["al"])
+    outer = function("G", ["a"], ["b"], [referring("F", "al", "be")], attributes=["be"])
+    message = model_of([call("G", ["x"], ["y"], be=3.0)], [elu, outer])
+    found = inlined(message, ["F"])
+    assert ran(found)[0].tolist() == ran(message)[0].tolist()
+    wanted = onnx.inliner.inline_selected_functions(message, [(D, "F")])
+    assert found.functions[0].node == wanted.functions[0].node
+
+    # If `be` has no value, the default of another function holds, which no node can say.
+    default = [helper.make_attribute("al", 4.0)]
+    for functions in (
+        [function("F", *elu_of("al"), attribute_protos=default), outer],
+        [
+            function("E", *elu_of("al"), attribute_protos=default),
+            function("F", ["a"], ["b"], [referring("E", "al", "al")], attributes=["al"]),
+            outer,
+        ],
+    ):
+        message = model_of([call("G", ["x"], ["y"])], functions)
+        model = loads(message)
+        with pytest.raises(ValueError, match="may have no value: inline that one, too"):
+            model.inline_functions([each.name for each in functions[:-1]])
+        assert onnxmap.dumps(model) == message.SerializeToString()
+        assert [each.f for each in inlined(message).graph.node[0].attribute] == [4.0]
+    be = helper.make_attribute("be", 5.0)
+    stays = function("G", ["a"], ["b"], [referring("F", "al", "be")], attribute_protos=[be])
+    functions = [function("F", *elu_of("al"), attribute_protos=default), stays]
+    found = inlined(model_of([call("G", ["x"], ["y"])], functions), ["F"])
+    assert found.functions[0].node[0].attribute[0].ref_attr_name == "be"
 
 
 def test_attributes_defaults_and_absent_ones() -> None:
@@ -314,6 +360,41 @@ def test_growth_and_depth_are_bounded() -> None:
     refused(chain(101, 1), onnxmap.LimitError, "more than 100 deep")
     assert len(inlined(chain(90, 1)).graph.node) == 1
     assert len(inlined(chain(6, 3)).graph.node) == 3**6
+
+
+LARGE = "x" * (1 << 20)
+
+
+def uses_of_an_attribute(nodes: int, references: int, **given: Any) -> ModelProto:
+    body = [helper.make_node("Neg", ["a"], ["b"]) for _ in range(nodes)]
+    for i in range(references):
+        refers = onnx.AttributeProto(name=f"t{i}", type=3, ref_attr_name="text")
+        body[i % nodes].attribute.append(refers)
+    f = function("F", ["a"], ["b"], body, **given)
+    text = {} if given.get("attribute_protos") else {"text": LARGE}
+    return model_of([call("F", ["x"], ["y"], **text)], [f])
+
+
+def uses_of_a_name(in_subgraph: bool) -> ModelProto:
+    sums = [helper.make_node("Sum", ["a"] * 1000, ["b"])]
+    if in_subgraph:
+        graph = helper.make_graph([], "g", [], [helper.make_empty_tensor_value_info("a")] * 1000)
+        sums = [helper.make_node("If", ["a"], ["b"], then_branch=graph, else_branch=graph)]
+    return model_of([call("F", [LARGE], ["y"])], [function("F", ["a"], ["b"], sums)])
+
+
+def test_what_a_call_gives_is_not_put_in_without_bounds() -> None:
+    """A file of 1 MB asked for 1 GB."""
+    default = [helper.make_attribute("text", LARGE)]
+    for message in (
+        uses_of_a_name(in_subgraph=False),
+        uses_of_a_name(in_subgraph=True),
+        uses_of_an_attribute(1, 1000, attributes=["text"]),
+        uses_of_an_attribute(1000, 1000, attribute_protos=default),
+    ):
+        refused(message, onnxmap.LimitError, r"the nodes of the functions need 1\d{9} bytes")
+    once = inlined(uses_of_an_attribute(300, 1, attributes=["text"]))  # 300 times were counted
+    assert once.graph.node[0].attribute[0].s == LARGE.encode()
 
 
 @pytest.mark.skipif(SANITIZED, reason="times")
