@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 import re
 import reprlib
 from contextlib import suppress
 from pathlib import Path, PurePath
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from onnxmap import _core
 from onnxmap._base.extras import extra
 from onnxmap._base.text import bytes_in_words, counted, escape
 from onnxmap._files.diff import diff
+from onnxmap._write.options import SaveOptions
+from onnxmap._write.paths import local_path
+from onnxmap._write.streams import own_descriptor
+from onnxmap._write.text_files import locations_in_text
 from onnxmap.errors import OnnxMapError, SaveError
 from onnxmap.report.facts import facts_of
 from onnxmap.report.weights import histograms, table, treemap
@@ -59,8 +66,23 @@ def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
         treemap=treemap(tensors),
         histograms=histograms(model),
     )
-    with place.open("wb") as file:
-        page.dump(file, encoding="utf-8", errors="backslashreplace")
+    whole = io.BytesIO()
+    page.dump(whole, encoding="utf-8", errors="backslashreplace")
+    if own_descriptor(path) is not None or (place.exists() and not place.is_file()):
+        place.write_bytes(whole.getvalue())  # such as /dev/stdout, which nothing can replace
+    else:
+        _save(place, whole.getvalue())
+
+
+def _save(place: Path, page: bytes) -> None:
+    """Write the page as a model is written: the file is the old page or the new one, and whole."""
+    hooks = SimpleNamespace(
+        encoder_of=lambda i, path: lambda _: page, start=lambda total: None,
+        locations_in_text=locations_in_text, new_sha1=None, types_of=None,
+    )  # fmt: skip
+    message = _core.new("OperatorSetIdProto", version=1)  # in whose place the page is written
+    row: Any = (message, local_path(place), {}, "none")
+    _core.save_models([row], SaveOptions(), hooks, is_message=True)
 
 
 def _check_place(place: Path, models: Sequence[Model]) -> None:

@@ -373,6 +373,19 @@ def test_what_cannot_be_written(path: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "closed.html").exists()
 
 
+def test_an_old_page_is_replaced(path: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("old")
+    page.chmod(0o640)
+    before = set(tmp_path.iterdir())
+    with page.open() as old:
+        onnxmap.load(path).report(page)
+        assert old.read() == "old"  # not written over: a page is whole at any time
+    assert page.read_text().endswith("</html>")
+    assert page.stat().st_mode & 0o777 == 0o640
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_a_file_of_the_models_is_kept(path: Path, tmp_path: Path) -> None:
     (tmp_path / "link.html").symlink_to("w.data")
     other = write(model_of([]), tmp_path / "other.onnx")
