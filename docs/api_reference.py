@@ -31,8 +31,10 @@ STUB = Path(onnxmap.__file__).with_name("_core.pyi")
 PLAINER = (  # what the stub says, and what a reader needs
     ("typing.SupportsInt | typing.SupportsIndex", "int"),
     ("typing.SupportsFloat | typing.SupportsIndex", "float"),
+    ("_torch.", "torch."),
     ("_ndarray[Any, Any]", "numpy.ndarray"),
     ("np.ndarray[Any, Any]", "numpy.ndarray"),
+    ("numpy.ndarray[Any, Any]", "numpy.ndarray"),
     ("collections.abc.", ""),
     ("builtins.", ""),
     ("typing.", ""),

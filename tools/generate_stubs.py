@@ -32,6 +32,9 @@ PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
 HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\n# ruff: noqa\n"
 
 ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
+VALUE_TYPE = (
+    "TensorType | SparseTensorType | SequenceType | MapType | OptionalType | OpaqueType | None"
+)
 # The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
     "Function.consumers": "builtins.list[Node]",
@@ -123,7 +126,7 @@ RETURNS = {
     "SparseTensor.nnz": "int",
     "SparseTensor.shape": "tuple[int, ...]",
     "SparseTensor.to_dense": ARRAY,
-    "SparseTensor.to_scipy": "Any",
+    "SparseTensor.to_scipy": "coo_array",
     "SparseTensor.values": "Tensor",
     "Tensor.__array__": ARRAY,
     "Tensor.__getitem__": "Any",
@@ -148,8 +151,8 @@ RETURNS = {
     "Tensor.offset": "int | None",
     "Tensor.packed": ARRAY,
     "Tensor.shape": "tuple[int, ...]",
-    "Tensor.to_ir": "Any",
-    "Tensor.torch": "Any",
+    "Tensor.to_ir": "onnx_ir.TensorProtocol",
+    "Tensor.torch": "_torch.Tensor",
     "Tensor.verify": "bool",
     "UnknownField.data": "Any",
     "ValueInfo.dtype": "DataType | int | None",
@@ -165,7 +168,7 @@ RETURNS = {
     "Tensor.is_aligned": "bool",
     "Tensor._lenient": "bool",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
-    "ValueInfo.type": "Any",
+    "ValueInfo.type": VALUE_TYPE,
     "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
     "enum_values": "dict[str, int]",
     "external_file": "ExternalFile | None",
@@ -186,6 +189,37 @@ RETURNS = {
     "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
 }
+_BUFFER = "bytes | bytearray | memoryview"
+# What the arguments take that C++ declares as Python objects, by method or `Class.method`.
+TAKES = {
+    "ClearField": {"name": "str"},
+    "FromString": {"serialized": _BUFFER},
+    "HasField": {"name": "str"},
+    "IsInitialized": {"errors": "builtins.list[str] | None"},
+    "MergeFromString": {"serialized": _BUFFER},
+    "ParseFromString": {"serialized": _BUFFER},
+    "SerializePartialToString": {"deterministic": "bool | None"},
+    "SerializeToString": {"deterministic": "bool | None"},
+    "WhichOneof": {"name": "str"},
+    "write_json": {"write": "Callable[[str], object]"},
+    "write_text": {"write": "Callable[[str], object]"},
+    "add_output": {"value": "str"},
+    "bypass": {"node": "Node"},
+    "consumers": {"value": "str"},
+    "producer": {"value": "str"},
+    "replace_uses": {"old": "str", "new": "str"},
+    "uses": {"value": "str"},
+    "Function.value": {"name": "str"},
+    "Graph.rename": {"old": "str | Mapping[str, str]", "new": "str | None"},
+    "Graph.value": {"name": "str"},
+    "OperatorSet.check": dict.fromkeys(("select", "ignore"), "Iterable[str] | str | None"),
+    "Tensor.histogram": {"bins": f"int | Sequence[float] | {ARRAY}"},
+    "Tensor.numpy": {
+        "dtype": "DTypeLike | DataType | None", "out": f"{ARRAY} | None", "copy": "bool | None",
+    },
+    "Tensor.tofile": {"file": "Path | SupportsWrite[bytes]"},
+    "SparseTensor.to_dense": {"max_bytes": "int | None"},
+}  # fmt: skip
 # What may be assigned to a property that is no field of the schema.
 SETS = {
     "attribute_protos": "Mapping[str, Any]",
@@ -210,10 +244,17 @@ from collections.abc import MutableSequence, Sequence
 from typing import Any, TypeVar
 
 import numpy
+import onnx_ir
+import torch as _torch
+from _typeshed import SupportsWrite
 from numpy import ndarray as _ndarray
+from numpy.typing import DTypeLike
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
+from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
-from onnxmap.types import ExternalData, MessageType, Use
+from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
+from onnxmap.types import SequenceType, SparseTensorType, TensorType, Use
+from scipy.sparse import coo_array
 from typing_extensions import Self
 
 _Message = TypeVar("_Message")
@@ -238,6 +279,7 @@ class ReturnTypes(ast.NodeTransformer):
         self.class_name = ""
         self.documentation = ""
         self.used: set[str] = set()
+        self.taken: set[tuple[str, str]] = set()
         self.unknown: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
@@ -277,10 +319,13 @@ class ReturnTypes(ast.NodeTransformer):
             self.unknown.append(name)
         if node.args.kwarg is not None:
             node.args.kwarg.annotation = ast.Name("Any")
+        takes = next((TAKES[key] for key in (name, node.name) if key in TAKES), {})
         for argument in node.args.args + node.args.kwonlyargs:
             annotation = argument.annotation
             if annotation is not None and ast.unparse(annotation) in VAGUE:
-                argument.annotation = ast.Name("Any")
+                kind = takes.get(argument.arg, "Any")
+                self.taken |= {(name if name in TAKES else node.name, argument.arg)}
+                argument.annotation = ast.parse(kind, mode="eval").body
         return node
 
 
@@ -372,6 +417,9 @@ def core_stubs() -> str:
     stale = sorted(RETURNS.keys() - types.used)
     if types.unknown or stale:
         raise SystemExit(f"RETURNS: add {types.unknown}, remove {stale}")
+    known = {(name, argument) for name, takes in TAKES.items() for argument in takes}
+    if known - types.taken:
+        raise SystemExit(f"TAKES: remove {known - types.taken}")
     return IMPORTS + body
 
 

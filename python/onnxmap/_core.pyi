@@ -7,10 +7,17 @@ from collections.abc import MutableSequence, Sequence
 from typing import Any, TypeVar
 
 import numpy
+import onnx_ir
+import torch as _torch
+from _typeshed import SupportsWrite
 from numpy import ndarray as _ndarray
+from numpy.typing import DTypeLike
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
+from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
-from onnxmap.types import ExternalData, MessageType, Use
+from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
+from onnxmap.types import SequenceType, SparseTensorType, TensorType, Use
+from scipy.sparse import coo_array
 from typing_extensions import Self
 
 _Message = TypeVar("_Message")
@@ -445,7 +452,7 @@ class ProtoView:
         Remove all fields, unknown ones included.
         """
 
-    def ClearField(self, name: Any) -> None:
+    def ClearField(self, name: str) -> None:
         """
         Remove a field, or the member of a oneof that is set.
 
@@ -471,7 +478,7 @@ class ProtoView:
         Return an empty list: no field of onnx.proto is required.
         """
 
-    def FromString(self, serialized: Any) -> ProtoView:
+    def FromString(self, serialized: bytes | bytearray | memoryview) -> ProtoView:
         """
         Return a new message of the same type, made of a serialized one.
 
@@ -479,7 +486,7 @@ class ProtoView:
             ParseError: the bytes are no such message.
         """
 
-    def HasField(self, name: Any) -> bool:
+    def HasField(self, name: str) -> bool:
         """
         Return whether a singular field is present, even if it holds its default.
 
@@ -489,7 +496,7 @@ class ProtoView:
             ValueError: the message has no such field.
         """
 
-    def IsInitialized(self, errors: Any = None) -> bool:
+    def IsInitialized(self, errors: builtins.list[str] | None = None) -> bool:
         """
         Return True: no field of onnx.proto is required. `errors` stays as it is.
         """
@@ -512,7 +519,7 @@ class ProtoView:
             TypeError: `other` is no message of this type.
         """
 
-    def MergeFromString(self, serialized: Any) -> int:
+    def MergeFromString(self, serialized: bytes | bytearray | memoryview) -> int:
         """
         Add the fields of a serialized message of the same type; return the number of bytes.
 
@@ -522,7 +529,7 @@ class ProtoView:
             ParseError: the bytes are no such message.
         """
 
-    def ParseFromString(self, serialized: Any) -> int:
+    def ParseFromString(self, serialized: bytes | bytearray | memoryview) -> int:
         """
         Replace all fields by those of a serialized message; return the number of bytes.
 
@@ -532,7 +539,7 @@ class ProtoView:
             ParseError: the bytes are no such message.
         """
 
-    def SerializePartialToString(self, deterministic: Any = None) -> bytes:
+    def SerializePartialToString(self, deterministic: bool | None = None) -> bytes:
         """
         Return the message as bytes.
 
@@ -543,7 +550,7 @@ class ProtoView:
                 their shortest form, then the unknown ones. Equal messages have the same bytes.
         """
 
-    def SerializeToString(self, deterministic: Any = None) -> bytes:
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """
         Return the message as bytes.
 
@@ -559,7 +566,7 @@ class ProtoView:
         Make the message present in its parent.
         """
 
-    def WhichOneof(self, name: Any) -> str | None:
+    def WhichOneof(self, name: str) -> str | None:
         """
         Return the name of the member of the oneof that is set, or None.
         """
@@ -629,7 +636,7 @@ class ProtoView:
 
     def write_json(
         self,
-        write: Any,
+        write: Callable[[str], object],
         longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
         field: str | None = None,
         index: typing.SupportsInt | typing.SupportsIndex | None = None,
@@ -646,7 +653,7 @@ class ProtoView:
 
     def write_text(
         self,
-        write: Any,
+        write: Callable[[str], object],
         longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
         limited: bool = False,
     ) -> None:
@@ -1024,7 +1031,9 @@ class ValueInfo:
     @shape.setter
     def shape(self, arg1: Sequence[int | str | None] | None) -> None: ...
     @property
-    def type(self) -> Any:
+    def type(
+        self,
+    ) -> TensorType | SparseTensorType | SequenceType | MapType | OptionalType | OpaqueType | None:
         """
         The type as a TensorType, SequenceType, MapType, ..., or None.
         """
@@ -1039,7 +1048,7 @@ class Function:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
-    def bypass(self, node: Any) -> None:
+    def bypass(self, node: Node) -> None:
         """
         Remove a node: its first input takes the place of its output.
 
@@ -1056,14 +1065,14 @@ class Function:
             EditError: the graph or function was removed from its model.
         """
 
-    def consumers(self, value: Any) -> builtins.list[Node]:
+    def consumers(self, value: str) -> builtins.list[Node]:
         """
         Return the nodes that have `value` among their inputs, in order, each once.
 
         Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
         """
 
-    def producer(self, value: Any) -> Node | None:
+    def producer(self, value: str) -> Node | None:
         """
         Return the node whose outputs include `value`, or None.
 
@@ -1077,7 +1086,7 @@ class Function:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
-    def replace_uses(self, old: Any, new: Any, outputs: bool = False) -> None:
+    def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
         """
         Let all that uses the value `old` use the value `new` instead.
 
@@ -1111,7 +1120,7 @@ class Function:
                 output of the same name.
         """
 
-    def uses(self, value: Any) -> builtins.list[Use]:
+    def uses(self, value: str) -> builtins.list[Use]:
         """
         Return the places where `value` is used, in order.
 
@@ -1120,7 +1129,7 @@ class Function:
         value of the same name uses its own.
         """
 
-    def value(self, name: Any) -> ValueInfo | None:
+    def value(self, name: str) -> ValueInfo | None:
         """
         Return the ValueInfo of an input, an output or a value between nodes; None without one.
 
@@ -1301,7 +1310,13 @@ class OperatorSet:
     """
 
     def __repr__(self) -> str: ...
-    def check(self, *, strict: bool = False, select: Any = None, ignore: Any = None) -> CheckReport:
+    def check(
+        self,
+        *,
+        strict: bool = False,
+        select: Iterable[str] | str | None = None,
+        ignore: Iterable[str] | str | None = None,
+    ) -> CheckReport:
         """
         Check the set against the rules of the ONNX specification; see `Model.check`.
         """
@@ -1681,7 +1696,7 @@ class Graph:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
-    def add_output(self, value: Any) -> None:
+    def add_output(self, value: str) -> None:
         """
         Make a value of the graph one of its outputs, the last one.
 
@@ -1695,7 +1710,7 @@ class Graph:
             EditError: the graph was removed from its model.
         """
 
-    def bypass(self, node: Any) -> None:
+    def bypass(self, node: Node) -> None:
         """
         Remove a node: its first input takes the place of its output.
 
@@ -1712,7 +1727,7 @@ class Graph:
             EditError: the graph or function was removed from its model.
         """
 
-    def consumers(self, value: Any) -> builtins.list[Node]:
+    def consumers(self, value: str) -> builtins.list[Node]:
         """
         Return the nodes that have `value` among their inputs, in order, each once.
 
@@ -1744,7 +1759,7 @@ class Graph:
         Return the `op_type` of each node.
         """
 
-    def producer(self, value: Any) -> Node | None:
+    def producer(self, value: str) -> Node | None:
         """
         Return the node whose outputs include `value`, or None.
 
@@ -1758,7 +1773,7 @@ class Graph:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
-    def rename(self, old: Any, new: Any = None) -> None:
+    def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
         """
         Rename a value of the graph, with everything that refers to it.
 
@@ -1776,7 +1791,7 @@ class Graph:
             EditError: the graph was removed from its model.
         """
 
-    def replace_uses(self, old: Any, new: Any, outputs: bool = False) -> None:
+    def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
         """
         Let all that uses the value `old` use the value `new` instead.
 
@@ -1810,7 +1825,7 @@ class Graph:
                 output of the same name.
         """
 
-    def uses(self, value: Any) -> builtins.list[Use]:
+    def uses(self, value: str) -> builtins.list[Use]:
         """
         Return the places where `value` is used, in order.
 
@@ -1819,7 +1834,7 @@ class Graph:
         value of the same name uses its own.
         """
 
-    def value(self, name: Any) -> ValueInfo | None:
+    def value(self, name: str) -> ValueInfo | None:
         """
         Return the ValueInfo of an input, an output or a value between nodes; None without one.
 
@@ -2250,7 +2265,10 @@ class Tensor:
 
     def _repr_html_(self) -> str: ...
     def histogram(
-        self, bins: Any = 10, *, sample: typing.SupportsInt | typing.SupportsIndex | None = None
+        self,
+        bins: int | Sequence[float] | _ndarray[Any, Any] = 10,
+        *,
+        sample: typing.SupportsInt | typing.SupportsIndex | None = None,
     ) -> tuple[_ndarray[Any, Any], _ndarray[Any, Any]]:
         """
         Return how many values lie in each bin, and the edges of the bins.
@@ -2287,7 +2305,12 @@ class Tensor:
         """
 
     def numpy(
-        self, dtype: Any = None, *, out: Any = None, copy: Any = None, writable: bool = False
+        self,
+        dtype: DTypeLike | DataType | None = None,
+        *,
+        out: _ndarray[Any, Any] | None = None,
+        copy: bool | None = None,
+        writable: bool = False,
     ) -> _ndarray[Any, Any]:
         """
         Return the values as an array of shape `shape`.
@@ -2335,7 +2358,7 @@ class Tensor:
         Source: onnx.proto, TensorProto.raw_data.
         """
 
-    def to_ir(self) -> Any:
+    def to_ir(self) -> onnx_ir.TensorProtocol:
         """
         Return the tensor as an onnx_ir tensor. Only strings are copied.
         """
@@ -2348,12 +2371,12 @@ class Tensor:
             TypeError: the tensor holds strings.
         """
 
-    def tofile(self, file: Any) -> None:
+    def tofile(self, file: Path | SupportsWrite[bytes]) -> None:
         """
         Write the bytes of tobytes() to a path, or to an object with a write() method.
         """
 
-    def torch(self) -> Any:
+    def torch(self) -> _torch.Tensor:
         """
         Return a torch tensor that may be written to.
 
@@ -2507,7 +2530,7 @@ class SparseTensor:
         """
 
     def _repr_html_(self) -> str: ...
-    def to_dense(self, *, max_bytes: Any = None) -> _ndarray[Any, Any]:
+    def to_dense(self, *, max_bytes: int | None = None) -> _ndarray[Any, Any]:
         """
         Return the dense tensor as a new, writable array.
 
@@ -2522,7 +2545,7 @@ class SparseTensor:
             TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.
         """
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self) -> coo_array:
         """
         Return the sparse tensor as a `scipy.sparse.coo_array`.
 
