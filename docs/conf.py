@@ -49,6 +49,7 @@ default_role = "code"  # docstrings have single backticks
 autodoc_member_order = "bysource"
 autodoc_default_options = {"undoc-members": True}
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ElementType": "ElementType"}  # docs/reference/index.md says what it is
 maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"

@@ -61,19 +61,19 @@ A check looks at the structure of a model, and at the signatures of the operator
 | hint | advice |
 | strict | advice that is only given on request, since many good models break the rule |
 
-Beside it stands what the specification says: MUST, SHOULD, or "readers differ" where it is silent,
+In brackets stands what the specification says: MUST, SHOULD, or "readers differ" if it is silent,
 and readers of models differ or fail.
 
 IR.md, ExternalData.md and MetadataProps.md are pages of the specification.
 The comments of `onnx.proto` are part of the specification, too.
 
 Each rule has an example that breaks it, in the text format of protobuf.
-Most examples are what is added to this model:
+Most examples show only what is added to this model:
 
 ```text
 {SMALL}```
 
-The examples of the rules of operator sets are what is added to this operator set:
+The examples of the rules about operator sets show what is added to this operator set:
 
 ```text
 {SMALL_SET}```

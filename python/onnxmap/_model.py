@@ -159,7 +159,7 @@ class Model:
     doc_string = _Field[str, str]("doc_string", "The documentation of the model, in Markdown.")
     metadata_props = _Field[_core.StringMapping, Mapping[str, str]](
         "metadata_props",
-        """Named values.
+        """The metadata of the model: strings by key.
 
         If a key is repeated, its last value counts, and you get a RepeatedKeyWarning.
         """,
@@ -305,8 +305,9 @@ class Model:
 
         A background thread reads ahead of the loop, and drops the pages behind it. Resident memory
         grows by at most `window` and the current tensor, whatever the size of the model, with two
-        exceptions. A loop holds a new array until it gets the next, so two arrays are in memory,
-        even if they are larger than `window`. A model behind a URL adds 16 requests of up to 8 MiB.
+        exceptions. The loop variable keeps the previous new array alive, so two arrays can be in
+        memory, even if they are larger than `window`. A model behind a URL adds 16 requests of up
+        to 8 MiB.
 
         The stream drops from the page cache only what it brought there itself. It does that only
         for files that you own, because Linux does not report residency for others. An array that
@@ -314,11 +315,11 @@ class Model:
 
         Args:
             names: as for `views`.
-            window: bytes, or a text like "256MiB".
+            window: a number of bytes, or a string like "256MiB".
             threads: the number of threads that read if arrays are new. By default, the number of
                 processors that the process may use.
             dtype: as for `arrays`.
-            copy: give new, writable arrays instead of read-only views.
+            copy: return new, writable arrays instead of read-only views.
             progress: as for `arrays`.
 
         Returns:
@@ -382,12 +383,12 @@ class Model:
         It shows the interface, versions, operators, sizes of weights by name, histograms of the
         largest weights, what `check` found, data files, and all tensors in a table that sorts and
         filters. It reads a sample of the values of large weights, and no other values. Names and
-        texts of the model cannot do anything in the page.
+        strings of the model run nothing in the page.
 
         Needs the extra `report` (`pip install 'onnxmap[report]'`).
 
         Args:
-            path: the file to write. A file that is there is overwritten.
+            path: the file to write. A file that is there is replaced.
             other: another model. The page then begins with what `onnxmap.diff` finds, which reads
                 all values.
 
@@ -484,14 +485,14 @@ class Model:
     def edited(self) -> bool:
         """Whether the model was edited since it was loaded, or since `revert()`.
 
-        An edit that is taken back by another one counts.
+        It stays True if a later edit restores the old value.
         """
         return self._open().edited
 
     def revert(self) -> None:
         """Undo all edits since the model was loaded.
 
-        Messages that were added since count as removed: they can be read, and not written to.
+        Messages that were added since count as removed: they can still be read, but not written to.
         """
         self._open().revert()
 
@@ -499,9 +500,9 @@ class Model:
         """Return the part of the model between these values as a model of its own.
 
         It computes the outputs from the inputs: it has the nodes between them, and what these nodes
-        use, such as initializers, functions and imports. Everything else about the model comes
-        along but its training information. The weights are referred to, not copied: the file must
-        stay as it is until the new model is saved.
+        use, such as initializers, functions and imports. Everything else about the model is
+        copied, except its training information. The weights are referred to, not copied: the file
+        must stay as it is until the new model is saved.
 
         Args:
             inputs: the names of its inputs, in their order: values of the main graph. An
@@ -509,7 +510,7 @@ class Model:
             outputs: the names of its outputs.
 
         Returns:
-            A model that is edited: `revert()` leaves nothing of it.
+            A model that consists of edits: `revert()` leaves nothing of it.
 
         Raises:
             UnknownNameError: the main graph has no value of a name; the error lists such names.
@@ -536,19 +537,19 @@ class Model:
                 them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
                 subgraphs and functions included.
             inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If a dimension was a name,
-                the new one replaces that name everywhere. If it was a number, what the model stores
-                about values that depend on the input is no longer right: their value infos go, also
-                those of called functions, and numbers in the shapes of outputs, and of inputs of
-                subgraphs, become unknown. `infer_shapes()` finds them again.
+                the new one replaces that name everywhere. If it was a number, stored shapes that
+                depend on the input are out of date: their value infos are removed, also in called
+                functions, and numbers in the shapes of outputs and of inputs of subgraphs become
+                unknown. `infer_shapes()` finds them again.
 
         Returns:
-            The value infos that went, and the places of constants that hold an old number and stay
-            as they are: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
+            The value infos that were removed, and the places of constants that still hold an old
+            number: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
             ConstantOfShape.
 
         Raises:
             UnknownNameError: no dimension has that name, or no input.
-            ValueError: a dimension would be two different ones, or is negative; an input has
+            ValueError: a dimension would get two values, or is negative; an input has
                 another rank, or none that is known; or its default has another shape.
         """
         from onnxmap.types import DimReport
@@ -558,12 +559,12 @@ class Model:
     def prune(self) -> PruneReport:
         """Remove what no output needs, in subgraphs, functions and training, too.
 
-        Those are nodes, initializers, value infos, annotations, functions and imports. Inputs stay,
-        with the initializers that are their defaults; outputs stay, and so does the import of the
-        default domain.
+        That means nodes, initializers, value infos, annotations, functions and imports. Inputs
+        stay, with the initializers that are their defaults; outputs stay, and so does the import of
+        the default domain.
 
         Returns:
-            What went.
+            What was removed.
 
         Raises:
             ParseError: `model.duplicate_name`: several nodes make one value.
@@ -573,7 +574,7 @@ class Model:
         return PruneReport(*_core.prune(self._open()))
 
     def sort(self) -> None:
-        """Put each node behind those whose values it or its subgraphs use, in every graph.
+        """Put each node after the nodes whose values it or its subgraphs use, in every graph.
 
         Nodes that are in such an order already keep it.
 
@@ -586,7 +587,7 @@ class Model:
     def inline_functions(self, names: Iterable[str] | None = None) -> list[str]:
         """Replace calls of functions by the nodes of their bodies, and remove these functions.
 
-        That is in all graphs, in training and in the functions that stay. Values and nodes of a
+        It does so in all graphs, in training and in the functions that stay. Values and nodes of a
         body keep their names if these are unused, and get a number otherwise: `x_2`. Attributes of
         the call or their defaults take the places of references. Nodes also get the metadata of the
         call, value infos come along, and so do the imports of the functions.
@@ -596,15 +597,15 @@ class Model:
                 one. By default, all.
 
         Returns:
-            The functions that went, as `domain::name`.
+            The functions that were removed, as `domain::name`.
 
         Raises:
             UnknownNameError: the model has no function of a name.
             TypeError: `names` is one str, not a list of them.
             ValueError: a function imports another version of a domain than what calls it; two
-                functions are the same one; a node gives more inputs or outputs than a function has,
-                or a graph with calls; a function makes no value that it returns, or has a value
-                with the name of an input.
+                functions are the same one; a call has more inputs or outputs than its function, or
+                passes a graph that has calls; a function does not make a value that it returns, or
+                makes one with the name of an input.
             ParseError: `model.cycle`: a function calls itself, perhaps through others.
             LimitError: `limit.overlap`: the bodies would take more than `Limits(overlap=...)` times
                 the size of the model (256 MiB always fit). `limit.depth`: functions call each other
@@ -615,14 +616,14 @@ class Model:
         return _core.inline_functions(self._open(), None if names is None else list(names))
 
     def dedupe(self) -> list[tuple[str, str]]:
-        """Let initializers that are equal in type, shape and bits be one, the first of them.
+        """Replace initializers that are equal in type, shape and bits by the first of them.
 
-        Each graph is looked at by itself. Inputs, outputs, tensors with annotations and the
+        Each graph is handled by itself. Inputs, outputs, tensors with annotations and the
         variables of training stay. Only tensors that may be equal are read.
 
         Returns:
-            For each initializer that went: its name, and the one that took its place. Graphs may
-            use the same names, so a pair may be there several times.
+            For each removed initializer: its name, and the name of the one that replaces it. Graphs
+            may use the same names, so a pair may occur several times.
 
         Raises:
             FileChangedError: a file changed before the call or during it.
@@ -642,7 +643,7 @@ class Model:
         _core.strip(self._open(), doc_strings, metadata, value_infos)
 
     def lift_constants(self, min_bytes: int = 0) -> list[str]:
-        """Let the tensors of Constant nodes be initializers of their graphs.
+        """Turn the tensors of Constant nodes into initializers of their graphs.
 
         These Constant nodes stay:
         - those that make an output of their graph;
@@ -746,9 +747,9 @@ class Model:
         must stay as they are until the model is saved.
 
         Args:
-            other: a Model, also of `load_safetensors` or `load_npz`; or arrays by name.
-            strict: every initializer must have a new value, and every value an initializer.
-            keys: the names of the other model in this one: new names by patterns with at most one
+            other: a Model, such as one of `load_safetensors` or `load_npz`; or arrays by name.
+            strict: require a new value for every initializer, and an initializer for every value.
+            keys: how to rename values of the other model: new names by patterns with at most one
                 `*` (`{"transformer.*": "model.*"}`; the first pattern that fits counts), or a
                 function. Names that no pattern fits stay.
 
@@ -813,13 +814,13 @@ class Model:
 
         onnxruntime maps the weights from the files that hold them, in the model or beside it,
         however large they are. They need no memory of the process's own until they are changed or
-        prepacked, and processes share their pages. Tensors of less than 64 KiB are copied. So is
-        what no local file holds: new values, values of buffers, of remote models, and of files that
-        were deleted or replaced. They go into a temporary file that is deleted before this call
-        returns.
+        prepacked, and processes share their pages. Tensors of less than 64 KiB are copied. So are
+        values that no local file holds: new ones, those of buffers, of remote models, and of files
+        that were deleted or replaced. They go into a temporary file that is deleted before this
+        call returns.
 
         The model may be closed, and its files replaced or deleted, while the session lives. If a
-        mapped file is truncated, the next touch of the lost pages ends the process.
+        mapped file is truncated, the next touch of the lost pages kills the process.
 
         Args:
             providers: as for `onnxruntime.InferenceSession`.
@@ -892,7 +893,7 @@ class Model:
 
         Args:
             weights: what becomes of the values of large tensors. "copy": the message is that of
-                `dumps`. "reference": values that a file has as they are become external data with
+                `dumps`. "reference": values that a file stores verbatim become external data with
                 the absolute path of that file, or its URL, and are not read. Others are copied:
                 arrays that were assigned, buffers, texts, segments, and integers in typed fields.
                 "none": they are left out; names, types and shapes stay.
@@ -954,7 +955,7 @@ class Model:
         """Convert the nodes to another version of ONNX's operators, as `onnx.version_converter`.
 
         It works on the structure, as `infer_shapes` does, and is an edit, too. It also adds the
-        shapes that onnx's converter infers. What the converter forgets, stays: functions,
+        shapes that onnx's converter infers. What the converter drops is kept: functions,
         documentation, metadata of graphs and tensors.
 
         Args:
@@ -983,7 +984,7 @@ class Model:
         page "rules" of the documentation explains each rule, with an example that breaks it.
 
         Args:
-            values: also read what only the values of tensors tell: whether bytes of BOOL are 0 or
+            values: also check what only the values of tensors show: whether bytes of BOOL are 0 or
                 1, strings are UTF-8, values fit their type, unused bits are zero, and indices of
                 sparse tensors ascend.
             strict: also give advice that many good models do not follow, such as that names are
@@ -998,7 +999,7 @@ class Model:
             ignore: the names of rules to leave out.
 
         Returns:
-            All findings, of each rule at most 1 000. `report.ok` is True if none is an error.
+            The findings, at most 1 000 of each rule. `report.ok` is True if none is an error.
 
         Raises:
             ValueError: no rule has one of the names, `select` names `onnx.checker` alone without

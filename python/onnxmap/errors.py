@@ -13,9 +13,9 @@ class Remedy(NamedTuple):
     """What to do about an error. `str()` is the advice with the arguments in it.
 
     Attributes:
-        advice: words, with `{}` for each argument.
-        arguments: names and values of arguments of `load` or `save`. If the value is `...`, you
-            know it.
+        advice: a sentence, with `{}` for each argument.
+        arguments: names and values of arguments of `load` or `save`. If the value is `...`, it
+            is for you to fill in.
     """
 
     advice: str
@@ -93,7 +93,7 @@ class TensorError(OnnxMapError, ValueError):
 
 
 class SessionError(OnnxMapError, RuntimeError):
-    """onnxruntime makes no session of a model: `session.*`."""
+    """onnxruntime could not create a session for the model: `session.*`."""
 
 
 class UnknownNameError(OnnxMapError, KeyError):
@@ -115,11 +115,11 @@ class EditError(OnnxMapError, ValueError):
 
 
 class TensorWarning(UserWarning):
-    """A tensor is wrong, and `lenient=True` read it as onnx does."""
+    """An invalid tensor was read as onnx does (`lenient=True`), or a value has another type now."""
 
 
 class RepeatedKeyWarning(UserWarning):
-    """A mapping lacks a value of the file, because a key occurs more than once there."""
+    """A key occurs more than once in the file, and a mapping shows only its last value."""
 
 
 class ExternalDataError(OnnxMapError, ValueError):

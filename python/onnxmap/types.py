@@ -48,9 +48,9 @@ class DimReport(NamedTuple):
     """What `Model.set_dims` removed, and what it left.
 
     Attributes:
-        value_infos: the names of values whose stored types went.
-        constants: the places where nodes get a number that was changed, as a constant, like
-            "graph.node[3].input[1]".
+        value_infos: the names of values whose stored types were removed.
+        constants: the node inputs that are constants and still hold a number that was changed,
+            like "graph.node[3].input[1]".
     """
 
     value_infos: list[str]

@@ -30,7 +30,7 @@ class Limits:
         text_bytes: bytes of the text that `str()` or `to_text()` makes of a `.proto`, of what
             `to_dict()` makes of it, and of the paths of `all_nodes()` and `tensors()`. Text may be
             hundreds of times as large as the message, because nested lines are indented.
-        timeout: for URLs: seconds that opening the file may take, and then each read of a range.
+        timeout: for URLs: seconds that opening the file, and each later read of a range, may take.
             None, the default, sets no bound.
         low_speed_limit: for URLs: bytes per second that a server must send at least while a read
             waits for it. 0 allows any speed.

@@ -32,15 +32,14 @@ def append(
     """Add metadata or scalar fields to a model file, by one write at its end.
 
     The size of the file does not matter: protobuf merges what stands at the end with the rest. A
-    failed write is undone. Models of the file that are loaded in this process stay usable, and show
-    what they showed before; those of other processes raise FileChangedError, and views of the file
-    must be saved again. A crash of the system, or a loss
-    of power, may leave a part of what was added, and then the file cannot be loaded; `save` is safe
-    against that.
+    failed write is undone. Models of the file that are loaded in this process stay as they are;
+    those of other processes raise FileChangedError, and views of the file must be saved again. A
+    crash of the system, or a loss of power, may leave a part of what was added, and then the file
+    cannot be loaded; `save` is safe against that.
 
     Args:
         path: the path of the file.
-        metadata_props: new named values.
+        metadata_props: new metadata, strings by key.
         doc_string: the new documentation.
         producer_name: the new name of the tool that made the model.
         producer_version: its new version.

@@ -122,7 +122,7 @@ class Place:
             old = self.old or urlsplit(os.fsdecode(source)).path
             self.path = os.path.join(self.path, posixpath.basename(old))
         elif new.endswith("/"):
-            raise SaveError(f"{new} is no folder", code="save.no_folder")
+            raise SaveError(f"{new} is not a folder", code="save.no_folder")
         self.folder, self._name = os.path.split(self.path)
         self._how, self._may_stay = how, may_stay
         # Models that count as neighbours, whatever they are called.

@@ -49,14 +49,14 @@ def diff(
 
     Nodes are matched by name, then by content, by their first output, and by their place. Tensors
     are matched by name, and those that only one model has by their values. Equal bytes are compared
-    where they are, at the speed of memory. Only a tensor that differs is looked at element by
+    where they are, at the speed of memory. Only a tensor that differs is compared element by
     element.
 
-    What is no difference: the order of initializers, of metadata and of other entries that have
-    names, except nodes, inputs and outputs; and how a tensor is stored: inline or external, in
-    which file, raw or in a typed field, in segments, as a view; whether a field is absent or has
-    its default; and the names of ONNX's own domain: absent, empty and `ai.onnx`.
-    Edits in memory count.
+    What `diff` ignores: the order of initializers, of metadata and of other entries that have
+    names, except nodes, inputs and outputs; how a tensor is stored: inline or external, in which
+    file, raw or in a typed field, in segments, as a view; whether a field is absent or has its
+    default; and whether ONNX's own domain is absent, empty or `ai.onnx`.
+    Edits in memory are compared, too.
 
     A tensor with a fault, such as a missing file, raises nothing: it is a difference with an
     `error`, unless both models hold the same bytes for it.
@@ -65,13 +65,13 @@ def diff(
         a: a Model, or the path of one, as for `load`.
         b: the model to compare it with.
         atol: how far apart two numbers may be, as for `numpy.isclose`: they are the same if
-            `abs(a - b) <= atol + rtol * abs(b)`. With a tolerance, a NaN is the same as any other.
+            `abs(a - b) <= atol + rtol * abs(b)`. With a tolerance, all NaNs are the same.
         rtol: the same as a share of the number in `b`.
-        ignore: what is no difference: "metadata" (`metadata_props` anywhere, and the producer,
+        ignore: what else to ignore: "metadata" (`metadata_props` anywhere, and the producer,
             domain and version of the model), "docs" (doc strings), "names" (of nodes and graphs),
             or several of them.
-        cast: compare the values of tensors of two floating-point types, as float32, or as float64
-            if one of them is. The types are no difference then.
+        cast: compare tensors of two floating-point types by value: as float32, or as float64 if
+            one of them is. Their types are then ignored.
         threads: how many threads compare; None for as many as help.
         progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`, which
             count the large tensors of one model.

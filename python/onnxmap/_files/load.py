@@ -63,7 +63,7 @@ def load(
         link_policy: which symbolic links to external data are followed. "contained": links that
             end in `external_root`. If `path` itself is a link (as in a Hugging Face cache), also
             links that end in the real folder of the model file. "strict": none. "trusted": all.
-            Every policy refuses a location whose text leads out of the folder, and a location that
+            Every policy refuses a location that, as a string, leads out of the folder, and one that
             names no regular file.
         allow_hardlinks: read external files that have another hard link. The other link may be
             outside the folder.
@@ -76,12 +76,12 @@ def load(
             the file was opened. They are checked while loading and at the start of calls that read
             much (`views()`, whole columns). They are also checked when a tensor is read, but at
             most every 10 ms.
-        lenient: read some wrong tensors as onnx reads them, and warn (`TensorWarning`), instead of
-            raising TensorError. These are tensors with data in more than one field, with more
+        lenient: read some invalid tensors as onnx reads them, and warn (`TensorWarning`), instead
+            of raising TensorError. These are tensors with data in more than one field, with more
             packed bytes than they need, or with integers out of range.
         limits: bounds on the time and memory that the file may cost. For URLs, also on the time
             that a server may take.
-        storage_options: for URLs: options for fsspec, beside its own configuration.
+        storage_options: for URLs: options for fsspec, in addition to its own configuration.
 
     Raises:
         ParseError: the file is not an ONNX model; `.offset` and `.path` say where it goes wrong.
@@ -216,13 +216,13 @@ def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -
 
 
 def wrap(view: _core.ProtoView) -> Any:
-    """Return the object that a view is the message of: a Node, a Graph, a Tensor ...
+    """Return the object for the message of a view: a Node, a Graph, a Tensor ...
 
     It is the inverse of `.proto`, and shares the file or buffer of the view.
 
     Raises:
         TypeError: the message has no class of its own, or is a model, which `loads` opens.
-        ValueError: it is a TypeProto that says no type.
+        ValueError: it is a TypeProto without a type.
 
     Example:
         >>> node = onnxmap.wrap(onnxmap.load_proto("node.pb", "NodeProto"))  # doctest: +SKIP

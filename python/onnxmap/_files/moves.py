@@ -35,10 +35,10 @@ class MoveReport:
     Attributes:
         moved: the new path of each file that was moved, by its old one: the model, then data files.
         copied: the new path of each data file that was copied and is still there, by its old one.
-        stays: why a data file stays where it is, by its path. The reason is empty if the model
-            still uses it, and nothing else asks for another name.
+        stays: why a data file stays where it is, by its path. The reason is empty if the
+            file need not get another name.
         left_over: old files that could not be removed.
-        bytes_copied: bytes that went from files to files.
+        bytes_copied: bytes that were copied from file to file.
     """
 
     moved: dict[str, str] = field(default_factory=dict)
@@ -61,9 +61,9 @@ def move_model(
     """Move or rename a model file with its data files.
 
     Data files named after the model get the new name: `m.onnx.data` becomes `n.onnx.data`. Others
-    keep theirs; in another directory, only if these are plainly names of data files. In the same
-    file system data files are renamed, otherwise copied and removed. A data file that another model
-    uses stays; another directory gets a copy of it.
+    keep their names; in another directory, only if these are plainly names of data files. In the
+    same file system data files are renamed, otherwise copied and removed. A data file that another
+    model uses stays; another directory gets a copy of it.
 
     If this raises an error, the files are where they were, unless `new_path` was replaced. The new
     model is complete before the first data file is renamed, and the old model goes last: a crash
@@ -71,7 +71,7 @@ def move_model(
     under its old or its new name.
 
     Args:
-        path: the model, a local file that is no symbolic link.
+        path: the model, a local file that is not a symbolic link.
         new_path: as for `copy_model`. A model whose data files stay, or that has none, is only
             renamed, and keeps its form.
         overwrite: as for `copy_model`.

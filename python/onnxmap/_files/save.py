@@ -49,9 +49,9 @@ def save(
     """Write a model, edits included, without holding its weights in memory.
 
     What was not edited is written byte for byte as it was loaded. The files are complete, or they
-    are what they were before: also if the disk is full, the call is interrupted, or `path` is the
+    are what they were before: even if the disk is full, the call is interrupted, or `path` is the
     file that was loaded. Two errors are exceptions: `save.not_restored`, and an OSError that the
-    disk reports last; and an interrupt in the last moment comes after the new files are in place.
+    disk reports last; and an interrupt at the last moment may leave the new files in place.
     Saves and appends of several processes take turns. Arrays that exist stay valid, and the model
     stays as it is.
 
@@ -64,8 +64,8 @@ def save(
             of this process, such as `/dev/stdout`, means that file object, unless it is a terminal.
         external_data: where the values of tensors go. None: each stays where it is. In another
             folder, data files in use are copied. They keep names that are plainly those of data
-            files, others are named after `path`; all of them must be free. New
-            values of a tensor that was external go to PATH.edited.data, or to PATH.2.edited.data
+            files, others are named after `path`; none of these names may be taken. New values of a
+            tensor that was external go to PATH.edited.data, or to PATH.2.edited.data
             and so on if another model may use that. False: into the model. The name of a data file:
             values of initializers, at any depth, go there. "view": only the structure is written,
             and inline values stay in the file that was loaded, which must be in the same folder and
@@ -73,14 +73,14 @@ def save(
         external_root: for a ModelProto of protobuf, which does not know its folder: the folder that
             its locations are relative to, by default that of `path`. Its external values must be
             there.
-        size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors, texts,
+        size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors, strings,
             integers of less than 64 KiB, and others from which shapes are inferred.
         alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
             of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
             a model whose values are aligned stays so. Not for "view", which moves no values.
         attributes: the tensors of attributes are treated as initializers are, for a data file and
             for "view".
-        checksum: note the SHA-1 of each data file in its tensors. All values are then read twice.
+        checksum: record the SHA-1 of each data file in its tensors. All values are then read twice.
         max_shard_size_bytes: split the data file into shards of at most this size,
             `weights-00001-of-00003.data`, if it is larger.
         dedupe: store tensors with equal bytes once in the data file.
@@ -108,16 +108,16 @@ def save(
         progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`.
 
     Returns:
-        What was written, copied, referenced and is unused, in bytes.
+        How many bytes were written, copied and referenced, and how many are unused.
 
     Raises:
         SaveError: values do not fit `dtype` (`save.loss`); an initializer that would get another
             type is also an input of its graph, stands twice, or is used in training_info
             (`save.dtype`); the model is too old for the nodes Cast (`save.opset`); other options do
             not fit the model (`save.too_large`, `save.view`, ...); the save would replace a file
-            that one of the models, or another model, needs (`save.own_data`);
-            a name is that of a device, or a link to one (`save.not_regular`); the name of a data
-            file is no text (`save.data_name`); the model is empty or has no graph (`save.empty`,
+            that one of the models, or another model, needs (`save.own_data`); a name is that of a
+            device, or a link to one (`save.not_regular`); the name of a data file is not UTF-8, or
+            has a backslash (`save.data_name`); the model is empty or has no graph (`save.empty`,
             `save.no_graph`); a text cannot hold it, or only onnx writes the form (`save.format`);
             another program has locked the folder for 30 seconds (`save.locked`); or the save
             failed, and old files could not get their names back: the error says where they are

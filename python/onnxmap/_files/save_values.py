@@ -138,7 +138,7 @@ def _map(values: Any) -> Message:
         made.key_type = int(DataType(array.dtype))
         made.keys.extend(keys)
     else:
-        raise TypeError("the keys of a map must be all integers, or all texts")
+        raise TypeError("the keys of a map must be all integers, or all strings")
     made.values.CopyFrom(_sequence(list(values.values())))
     return made
 

@@ -58,16 +58,17 @@ def from_arrays(
     """Return a new model that holds just these initializers: no nodes, inputs or outputs.
 
     Args:
-        arrays: by name, what `initializers[name] = ...` takes: arrays, numbers, texts, Tensors of
+        arrays: by name, what `initializers[name] = ...` takes: arrays, numbers, strings, Tensors of
             any model, TensorProtos, or torch tensors. Arrays of 4096 bytes or more are not copied:
             keep them unchanged until a save.
-        metadata_props: texts to keep with the model, by key.
+        metadata_props: strings to keep with the model, by key.
 
     Returns:
-        A model that is edited: `revert()` takes the arrays and the texts out again.
+        A model that consists of edits: `revert()` takes the arrays and strings out again.
 
     Raises:
-        TypeError: `arrays` is no mapping, a name is no text, or ONNX has no type for the elements.
+        TypeError: `arrays` is not a mapping, a name is not a str, or ONNX has no type for the
+            elements.
         ValueError: a name is empty.
 
     Example:
@@ -299,8 +300,8 @@ class RebaseReport:
     """What `Model.rebase` did, by names of initializers.
 
     Attributes:
-        matched: they have the values of the other model now.
-        missing: the other model has none of these names. They are as they were.
+        matched: the initializers that got the values of the other model.
+        missing: those whose names the other model does not have. They are as they were.
         unused: names of the other model that this one does not have.
     """
 

@@ -62,7 +62,7 @@ def make_node(
 
 def _names(what: str, names: Iterable[str]) -> Iterable[str]:
     if isinstance(names, (str, bytes)):
-        raise TypeError(f"{what} must be a list of names, not one text: [{names!r}]")
+        raise TypeError(f"{what} must be a list of names, not one str: [{names!r}]")
     return names
 
 

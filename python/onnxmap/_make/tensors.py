@@ -78,7 +78,7 @@ def text_bytes(text: Any) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     if isinstance(text, bytes):
         return text
-    raise TypeError(f"a text is a str or bytes, not {type(text).__name__}")
+    raise TypeError(f"a string is a str or bytes, not {type(text).__name__}")
 
 
 def _elements(kind: DataType, vals: Any) -> _Array:
@@ -120,7 +120,7 @@ def _entries(kind: DataType, values: Any) -> Iterable[Any]:
 
 def _raw_bytes(kind: DataType, count: int, vals: Any) -> bytes:
     if kind == DataType.STRING:
-        raise TypeError("raw_data cannot hold texts; use raw=False")
+        raise TypeError("raw_data cannot hold strings; use raw=False")
     if isinstance(vals, _core.Tensor):
         vals = vals.tobytes()
     if isinstance(vals, np.ndarray):

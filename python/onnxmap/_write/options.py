@@ -36,10 +36,10 @@ class SaveReport:
         files: the paths of the files that were written: the data files, then the models.
         bytes_written: bytes from memory: structure, padding, and values that no file had. Holes,
             which large alignments leave in a file, do not count.
-        bytes_copied: bytes that went from files to files.
+        bytes_copied: bytes that were copied from file to file.
         bytes_referenced: bytes of files that stay as they are and that the models refer to.
-        unused: by the path of each data file, the bytes that no tensor of the models uses. Of a new
-            file, they are alignment.
+        unused: by the path of each data file, the bytes that no tensor of the models uses. In a new
+            file, they are padding.
         left_over: old files that were moved aside and could not be removed.
     """
 

@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `onnxmap check`."""
     text = "a model or operator set; - is standard input"
     parser.add_argument("names", nargs="+", metavar="FILE", help=text)
-    flag(parser, "--values", "also read what only the values of tensors tell")
+    flag(parser, "--values", "also check what only the values of tensors show")
     flag(parser, "--strict", "also give advice that many good models do not follow")
     text = "do not compare nodes with the signatures of their operators"
     flag(parser, "--no-operators", text, action="store_false", dest="operators")

@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     for name in ("--atol", "--rtol"):
         text = "numbers are the same if |a - b| <= ATOL + RTOL * |b|"
         parser.add_argument(name, type=float, default=0.0, metavar="N", help=text)
-    text = "what is no difference: metadata, docs or names (of nodes); may be given several times"
+    text = "also ignore metadata, docs or names (of nodes); may be given several times"
     words = ("metadata", "docs", "names")
     parser.add_argument("--ignore", choices=words, action="append", default=[], help=text)
     flag(parser, "--cast", "compare tensors of two floating-point types by value")

@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     verb("--inline-functions", "NAME", text, str, nargs="?", const=("--inline-functions", None))
     for name, text in _PLAIN.items():
         group.add_argument(name, dest="verbs", action="append_const", const=(name, None), help=text)
-    text = "let tensors of Constant nodes be initializers, if they have at least SIZE bytes"
+    text = "turn tensors of Constant nodes into initializers, if they have at least SIZE bytes"
     verb("--lift-constants", "SIZE", text, size, nargs="?", const=("--lift-constants", 0))
     add_ending_options(parser)
 

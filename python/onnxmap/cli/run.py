@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Run `onnxmap run`."""
     if arguments.test_data is not None and (arguments.input or arguments.size):
-        raise UsageError("--test-data has all inputs, so --input and --size have no use")
+        raise UsageError("--test-data has all inputs; leave --input and --size out")
     from onnxmap.interop import ort  # needs an optional library
 
     ort.warm_up()  # no time contains what onnxruntime does for the first session of a process
@@ -119,7 +119,7 @@ def _random(value: onnxmap.ValueInfo, extents: Words) -> Any:
     random = np.random.default_rng([*map(ord, value.name)])  # the same at each call
     try:
         if value.dtype is None or value.shape is None:
-            raise ValueError("it is no tensor of a known rank")
+            raise ValueError("it is not a tensor of known rank")
         kind = onnxmap.DataType(value.dtype)
         shape = [n if isinstance(n, int) else int(extents.get(n or "", 1)) for n in value.shape]
         if math.prod(shape) > _MOST_ELEMENTS:

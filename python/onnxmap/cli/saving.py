@@ -91,10 +91,10 @@ def checked_text(word: str) -> str:
     """Return a word of the command line that goes into a model.
 
     Raises:
-        UsageError: it is not UTF-8, which texts in a model are.
+        UsageError: it is not UTF-8, which strings in a model must be.
     """
     if any("\udc80" <= character <= "\udcff" for character in word):
-        raise UsageError(f"{word!r} is not UTF-8, which texts in a model are")
+        raise UsageError(f"{word!r} is not UTF-8, which strings in a model must be")
     return word
 
 
@@ -167,7 +167,7 @@ def _check_data_files(model: onnxmap.Model, out: str) -> None:
 
 def _standard_output(arguments: Namespace) -> Any:
     if sys.stdout.isatty():
-        raise UsageError("a model is no text for a terminal; redirect standard output")
+        raise UsageError("refusing to write a model to a terminal; redirect standard output")
     if arguments.json:
         raise UsageError("--json prints the report where the model goes; write to a file")
     sys.stdout.flush()

@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "the order: the greatest first, except for name and min; mean by its size "
     text += "(default: the order in the file)"
     parser.add_argument("--sort", choices=("name", *_NUMBERS), help=text)
-    text = "show how the values are spread from min to max; this reads them twice more"
+    text = "also show a histogram of each tensor; this reads the values twice more"
     parser.add_argument("--histogram", action="store_true", help=text)
 
 

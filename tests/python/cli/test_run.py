@@ -161,7 +161,7 @@ def test_an_input_that_cannot_be_made_up() -> None:
     sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, [2])
     graph = helper.make_graph([], "g", [sequence], [])
     data = helper.make_model(graph, ir_version=10).SerializeToString()
-    with pytest.raises(UsageError, match=r"'s' .* is no tensor .* --test-data DIR"):
+    with pytest.raises(UsageError, match=r"'s' .* is not a tensor .* --test-data DIR"):
         feeds_of(onnxmap.loads(data), {}, {})
 
 

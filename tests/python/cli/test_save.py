@@ -274,7 +274,8 @@ class TestStreams:
         screen = on_terminal(80, "save", model, "-")
         assert screen.status == 2
         assert (
-            screen.text == "onnxmap: a model is no text for a terminal; redirect standard output\n"
+            screen.text
+            == "onnxmap: refusing to write a model to a terminal; redirect standard output\n"
         )
 
     def test_a_pipe_that_closes_early_is_a_failure(self, tmp_path: Path) -> None:

@@ -53,11 +53,28 @@ class Block(NamedTuple):
 
 
 def blocks(page: str) -> list[Block]:
-    text = (ROOT / page).read_text()
+    return blocks_of((ROOT / page).read_text())
+
+
+def blocks_of(text: str) -> list[Block]:
     return [
         Block(found[1], text[: found.start()].count("\n") + 1, found[2])
         for found in _BLOCK.finditer(text)
     ]
+
+
+def section(text: str, anchor: str) -> str:
+    """The beginning of a page, and its section with this anchor."""
+    start, *rest = re.split(r"^(?=##+ )", text, flags=re.MULTILINE)
+    depth = 0
+    for part in rest:
+        marks, _, heading = part.partition("\n")[0].partition(" ")
+        if depth:
+            depth *= len(marks) > depth
+        elif re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") == anchor:
+            depth = len(marks)
+        start += part * bool(depth)
+    return start
 
 
 def run_console(block: Block, folder: Path) -> None:
@@ -93,12 +110,36 @@ def test_examples_do_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     if _DEMO not in (ROOT / page).read_text():
         shutil.copytree(demo, tmp_path, dirs_exist_ok=True)
+    ran = run_blocks(blocks(page), page, tmp_path, monkeypatch)
+    assert ran or page.endswith("index.md"), "a page for users without an example"
+
+
+# Recipes of the cookbook run alone in any case.
+JOBS = re.findall(r"\]\((guide/\S+\.md)#(\S+)\)", (ROOT / "docs/index.md").read_text())
+
+
+@pytest.mark.parametrize(("page", "anchor"), JOBS)
+def test_what_the_index_leads_to_runs_alone(
+    page: str, anchor: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = f"docs/{page}"
+    text = (ROOT / page).read_text()
+    assert "`onnxmap demo --keep .`" in text  # where the model comes from
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(demo, tmp_path, dirs_exist_ok=True)
+    run_blocks(blocks_of(section(text, anchor)), page, tmp_path, monkeypatch)
+
+
+def run_blocks(some: list[Block], page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the examples of a page, or of a part of it; return their number."""
     names: dict[str, object] = {}
+    given = set(folder.iterdir())
+    recipes = page.startswith("docs/cookbook/")  # each needs the imports and the demo alone
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     ran = 0
-    for block in blocks(page):
+    for block in some:
         if block.language == "console":
-            run_console(block, tmp_path)
+            run_console(block, folder)
         elif block.language == "pycon":
             examples = doctest.DocTestParser().get_doctest(
                 block.text, names, page, page, block.line
@@ -107,15 +148,18 @@ def test_examples_do_what_the_page_says(
             report: list[str] = []
             runner.run(examples, out=report.append, clear_globs=False)
             assert runner.failures == 0, "".join(report)
-            names.update(examples.globs)
+            if not recipes or not names:
+                names.update(examples.globs)
         elif block.language == "python" and not needs_torch(block):
             for library in ("h5py", "zarr"):
                 monkeypatch.setitem(sys.modules, library, containers(library))
             exec(compile(block.text, page, "exec"), names)  # noqa: S102 -- our own page
         else:
             continue
+        for made in set(folder.iterdir()) - given if recipes else ():
+            made.unlink()
         ran += 1
-    assert ran or page.endswith("index.md"), "a page for users without an example"
+    return ran
 
 
 def needs_torch(block: Block) -> bool:

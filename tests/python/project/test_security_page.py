@@ -22,7 +22,7 @@ _CODE = r"(?:ext\.[a-z_]+|file\.changed)"
 
 
 class Row(NamedTuple):
-    """A line of a table whose last column is titled "held by"."""
+    """A line of a table whose last column is titled "checked by"."""
 
     promise: str
     tests: list[str]  # the names in that column
@@ -35,7 +35,7 @@ def rows() -> list[Row]:
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if not line.startswith("|"):
             holds = False
-        elif cells[-1].rstrip(" |") == "held by":
+        elif cells[-1].rstrip(" |") == "checked by":
             holds = True
         elif holds and not line.startswith("|---"):
             found.append(Row(cells[0], re.findall(r"`([^`]*)`", cells[-1])))
