@@ -105,7 +105,7 @@ loop.)");
                  {"output", "The outputs: a sequence of ValueInfo."},
                  {"value_info", "The values between nodes: a sequence of ValueInfo."},
                  {"quantization_annotation", "A sequence of QuantizationAnnotation."},
-                 {"metadata_props", "Named values, as for Model."}});
+                 {"metadata_props", "The metadata, as for Model."}});
     bind_html_display(cls);
     bind_columns(cls);
     bind_graph_values(cls);

@@ -91,7 +91,7 @@ void bind_values(GuardedClass<Body>& cls) {
             R"(Return the node whose outputs include `value`, or None.
 
 A subgraph sees the values of the graphs around it: if it does not make `value`, the node may be in
-one of them. A value without a producer is an input, an initializer, or not a value that is seen here.
+one of them. A value without a producer is an input, an initializer, or not visible here.
 
 The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
 after an edit they read the nodes that were edited.
@@ -149,8 +149,8 @@ void bind_graph_values(GuardedClass<Graph>& cls) {
     cls.def("rename", edits(rename_graph_values), py::arg("old"), py::arg("new") = py::none(),
             R"(Rename a value of the graph, with everything that refers to it.
 
-A value is an input, an initializer or an output of a node. What refers to it is what
-`initializers.rename` lists.
+A value is an input, an initializer or an output of a node. `initializers.rename` lists what can refer
+to it.
 
 Args:
     old: the name; or the new names of many values by their old ones.
@@ -168,11 +168,11 @@ Raises:
             "overridable_inputs", [](const Graph& self) { return inputs(self, true); },
             "The inputs that a caller may give: an initializer of their name is their default.")
         .def_property_readonly("dimension_params", dimension_params,
-                               R"(Where the types of values have each name of a dimension.
+                               R"(The names of dimensions, with the values and axes that have them.
 
-A dict of the names, in the order of first use. Each has a list of pairs: the name of an input, an
-output or an inner value of this graph, and the axis. In the type of a sequence, a map or an
-optional, it is the axis of what that holds.)");
+A dict by name, in the order of first use. Each name has a list of pairs: the name of an input, an
+output or an inner value of this graph, and the axis. For a sequence, a map or an optional, the axis is
+that of its elements.)");
 }
 
 }  // namespace onnxmap::bindings

@@ -67,8 +67,8 @@ std::vector<double> edges_in(const py::object& array) {
     check_bin_count(static_cast<std::int64_t>(edges.size()) - 1);
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (!std::isnan(edges[i]) && (i == 0 || edges[i] >= edges[i - 1])) continue;
-        throw py::value_error("the edges of bins rise, but edge " + std::to_string(i) + " is " +
-                              std::string(py::str(py::float_(edges[i]))));
+        throw py::value_error("the edges of bins must ascend, but edge " + std::to_string(i) +
+                              " is " + std::string(py::str(py::float_(edges[i]))));
     }
     return edges;
 }
@@ -92,7 +92,7 @@ py::tuple histogram(const Tensor& tensor, const py::object& bins,
         const onnx::DataTypeInfo& type = values.type();
         if (type.bits == 0 || type.parts() == 2) {
             throw py::type_error(std::string(type.name) +
-                                 " has no order, so there is no histogram of it; use numpy()");
+                                 " has no order, so it has no histogram; use numpy()");
         }
         std::optional<Histogram> histogram;
         std::optional<Histogram::Extremes> extremes;
@@ -121,23 +121,24 @@ void bind_histogram(GuardedClass<Tensor>& cls) {
 The result is that of `numpy.histogram` for the values as float64. Each bin goes from its lower edge
 to below its upper one; the last bin has its upper edge, too. NaN, and values outside the edges, are
 in no bin: `Model.stats` counts NaN and infinities. Reads all values, in several threads, and keeps
-few of them in memory.
+few of them in memory; values in fields such as `int64_data` are decoded as a whole.
 
 Args:
-    bins: the number of bins, which then have one width and go from the least finite value to the
-        greatest one; or the edges of the bins, which may not fall. At most 65 536 bins.
+    bins: the number of bins of equal width, from the least finite value to the greatest one; or the
+        edges of the bins, in ascending order. At most 65 536 bins.
     sample: read only about this many values, in runs of 16 384 that are spread evenly. None reads
         all.
 
 Returns:
-    Two arrays: the counts as int64, and the edges as float64, which are one more. A tensor without
-    finite values has edges from 0 to 1; if all are equal, the edges are 0.5 away from them.
+    Two arrays: the counts as int64, and the edges as float64, one edge more than counts. For a
+    tensor without finite values, the edges go from 0 to 1; if all values are equal, from 0.5 below
+    to 0.5 above.
 
 Raises:
     TensorError: the shape, the type and the stored bytes do not agree.
     ExternalDataError: the external file is missing, too short or unsafe.
     FileChangedError: the file has changed since it was loaded.
-    TypeError: the tensor holds strings or complex numbers.
+    TypeError: the tensor holds strings or complex numbers, or `bins` is not a number or numbers.
     ValueError: there are no bins, or too many; or an edge is NaN or less than the one before.
 
 Example:

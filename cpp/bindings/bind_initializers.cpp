@@ -263,7 +263,8 @@ namespace {
 
 const onnx::DataTypeInfo& known_type(const Form& form) {
     const onnx::DataTypeInfo* const type = onnx::find_data_type(form.header.data_type);
-    if (type == nullptr) throw py::type_error(form.text() + " is no tensor of a type of ONNX");
+    if (type == nullptr)
+        throw py::type_error(form.text() + " does not have an element type of ONNX");
     return *type;
 }
 
@@ -323,11 +324,11 @@ the unnamed ones.)");
         .def("views", unguarded(views), py::arg("names") = py::none(),
              "Return the initializers as read-only arrays by name; see `Model.views`.")
         .def("replace", edits(replace_values), py::arg("name"), py::arg("values"),
-             R"(Give an initializer other values of the same shape, in the type that it has.
+             R"(Replace the values of an initializer, whose type and shape stay.
 
 Args:
-    name: of the initializer.
-    values: what can be assigned. Numbers of another type are converted as by NumPy's `astype`; large
+    name: the name of the initializer.
+    values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
         arrays of the same type are not copied.
 
 Raises:

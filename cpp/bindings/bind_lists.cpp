@@ -382,10 +382,10 @@ void bind_lists(py::module_& module) {
     auto cls = bind_sequence<MessageList>(module, "MessageList", "MessageIterator",
                                           R"(The messages of a repeated field, as a list.
 
-It always shows the field as it is now; a loop goes on with the messages of its start, without those
-that were removed since. A message is made when it is asked for, and copied when it is added. Messages
-that have a name are also found by it:
-`graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
+It always shows the field as it is now. A loop visits the messages that the list had when it began,
+except those that were removed since. A message object is made when it is asked for; a message that is
+added is copied. Messages with a name are also found by it: `graph.nodes["conv1"]`,
+`"conv1" in graph.nodes`.)");
     for (const char* const name : {"index", "count"}) py::delattr(cls, name);  // of Sequence
     cls.def("__contains__", unguarded(contains), py::arg("value"))
         .def("index", unguarded(position_in), py::arg("value"), py::arg("start") = 0,
@@ -412,12 +412,12 @@ Args:
              py::arg("rewire") = false, R"(Remove the first message that is equal to `message`.
 
 Args:
-    message: one of the list.
-    rewire: of a list of nodes: let the node's first input take the place of its output, as
+    message: the message to remove.
+    rewire: for a list of nodes: replace uses of the node's output by its first input, as
         `Graph.bypass` does.
 
 Raises:
-    ValueError: there is none; or what `bypass` raises.)")
+    ValueError: no message is equal to it; or for a reason of `bypass`.)")
         .def("clear", edits(clear), "Remove all messages.")
         .def("reverse", edits(reverse), "Reverse the order of the messages.")
         .def("sort", edits<MessageList>(sort), py::kw_only(), py::arg("key") = py::none(),

@@ -61,7 +61,7 @@ void bind_node(py::module_& module) {
     bind_fields(cls, "NodeProto", {},
                 {{"attribute", R"(The attributes as a mapping of names to Attribute, in file order.
 
-To assign a number, text, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
+Assigning a number, str, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
 name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)"}});
 }
 
@@ -84,8 +84,8 @@ If the file does not store the type, it is the type of the value that is present
         [](const Attribute& self, const py::object& value) { set_attribute_value(self, value); },
         R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
-A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. To assign one
-sets the type as well; text and arrays may be assigned, too.)");
+A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. Assigning a
+value sets the type as well; a str or an array may be assigned, too.)");
 }
 
 py::object wrap_type(Handle&& handle) {

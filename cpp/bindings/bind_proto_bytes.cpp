@@ -110,22 +110,22 @@ Args:
 `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
 
 Raises:
-    ParseError: the bytes are no such message.)")
+    ParseError: the bytes are not a message of this type.)")
         .def("ParseFromString", edits(parse_bytes), py::arg("serialized"),
              R"(Replace all fields by those of a serialized message; return the number of bytes.
 
 `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
 
 Raises:
-    ParseError: the bytes are no such message.)")
+    ParseError: the bytes are not a message of this type.)")
         .def("FromString", unguarded([](const ProtoView& self, const py::object& bytes) {
                  return ProtoView{parsed(self, bytes)};
              }),
              py::arg("serialized"),
-             R"(Return a new message of the same type, made of a serialized one.
+             R"(Return a new message of the same type, parsed from a serialized one.
 
 Raises:
-    ParseError: the bytes are no such message.)");
+    ParseError: the bytes are not a message of this type.)");
 }
 
 }  // namespace onnxmap::bindings

@@ -87,12 +87,12 @@ Singular fields are replaced, singular messages merge, repeated fields grow. `ot
 of the protobuf library.
 
 Raises:
-    TypeError: `other` is no message of this type.)")
+    TypeError: `other` is not a message of this type.)")
         .def("CopyFrom", edits(copy_from), py::arg("other"),
              R"(Replace all fields by those of a message of the same type.
 
 Raises:
-    TypeError: `other` is no message of this type.)")
+    TypeError: `other` is not a message of this type.)")
         .def("DiscardUnknownFields", edits(guarded(discard_unknown)),
              "Remove the unknown fields of the message and of all messages in it.");
 }

@@ -139,9 +139,9 @@ void bind_proto_view(py::module_& module) {
         module, "ProtoView",
         R"(A message under the names of onnx.proto, with protobuf's Python interface.
 
-An absent field reads as protobuf's default, an absent message as an empty view; writing to that makes
-it present. A message that was removed from its model can still be read. Equal messages have the same
-hash, so an edit changes it.
+An absent field reads as protobuf's default, and an absent message as an empty view; writing to the
+view makes the message present. A message that was removed from its model can still be read. Equal
+messages have the same hash, so an edit changes the hash.
 
 Example:
     >>> model.proto.graph.node[0].op_type)");

@@ -47,7 +47,7 @@ void bypass(const Body& self, const py::object& given) {
     const auto& node = checked_value<Node>(given);
     static_cast<void>(self.document->check_for_changes());
     if (node.document != self.document) {
-        throw py::value_error("the node is none of this graph or function");
+        throw py::value_error("the node is not in this graph or function");
     }
     below_guard(self, [&] { surgery::bypass(*self.node_values(), node.message()); });
 }
@@ -168,16 +168,16 @@ template <class Body>
 void bind_value_edits(GuardedClass<Body>& cls) {
     cls.def("replace_uses", edits(replace_uses<Body>), py::arg("old"), py::arg("new"),
             py::arg("outputs") = false,
-            R"(Let all that uses the value `old` use the value `new` instead.
+            R"(Replace all uses of the value `old` by the value `new`.
 
-That is nodes, those of subgraphs and of training included, and their sharding specs. The node that
-makes `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from
-`old`, then call this. `old` itself stays, with what describes it.
+Uses are inputs of nodes, also in subgraphs and in training, and sharding specs. The node that makes
+`new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from `old`,
+then call this. `old` itself stays, with its type and documentation.
 
 Args:
-    old: the name of a value that is seen here.
-    new: the same.
-    outputs: let outputs be the other value as well, with its name and its type.
+    old: the name of a value that is visible in this graph or function.
+    new: the name of another one.
+    outputs: also replace `old` as an output, by the name and the type of `new`.
 
 Raises:
     KeyError: there is no value of a name.
@@ -194,11 +194,11 @@ If the output is one of the graph or function, it keeps its name, and the node t
 makes it. Types of later values are not checked: `check()` compares them.
 
 Raises:
-    TypeError: it is no node.
+    TypeError: it is not a node.
     ValueError: another output of the node is used; it has no first input; its output would have
         to be an input, an initializer, a value of a graph around this one, or another output; a
-        subgraph has its own value of the name that it would then see; or it is no node of this
-        graph or function.
+        subgraph that uses the output has a value of its own with the name of the input; or the node
+        is in another graph or function.
     ParseError: `model.duplicate_name`: several nodes make one of the values.
     EditError: the graph or function was removed from its model.)");
 }
@@ -208,7 +208,7 @@ Raises:
 void bind_surgery(GuardedClass<Graph>& cls) {
     bind_value_edits(cls);
     cls.def("add_output", edits(add_output), py::arg("value"),
-            R"(Make a value of the graph one of its outputs, the last one.
+            R"(Make a value of the graph its last output.
 
 Its type is that of its ValueInfo, or of its initializer. In a subgraph, the node that holds it
 must fit: both branches of an If need as many outputs as the node has.

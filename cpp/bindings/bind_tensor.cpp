@@ -84,7 +84,7 @@ void bind_facts(GuardedClass<Tensor>& cls) {
     cls.def_property_readonly(
            "segment",
            [](const Tensor& self) { return property_value(self, row_named(self, "segment")); },
-           R"(The `begin` and the `end` of the piece of a tensor that this one is, or None.
+           R"(If this is a piece of a larger tensor, its `begin` and `end` in that tensor; otherwise None.
 
 Pieces of one name are read as one tensor.)")
         .def_property_readonly(

@@ -308,11 +308,11 @@ constexpr Method kChanging[] = {{kClear, "Remove all values."},
 void bind_value_lists(py::module_& module) {
     // values() and the edits guard their reads. The rest works on Python's list of the values.
     GuardedClass<ValueList> cls(module, "ValueList",
-                                R"(The values of a repeated field of numbers or text, as a list.
+                                R"(The values of a repeated field of numbers or strings, as a list.
 
-It always shows the field as it is now, and a change of it changes the message. A change of numbers,
-but append() and extend(), reads the whole list: to change many, assign a new list, as in
-`attribute.value = array`.)",
+It always shows the field as it is now, and a change of it changes the message. Every change of a list
+of numbers, except append() and extend(), reads the whole list: to change many, assign a new list, as
+in `attribute.value = array`.)",
                                 {{Py_tp_iter, reinterpret_cast<void*>(iterate_values)},
                                  {Py_sq_length, reinterpret_cast<void*>(count_slot)},
                                  {Py_mp_length, reinterpret_cast<void*>(count_slot)}});

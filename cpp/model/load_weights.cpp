@@ -112,7 +112,7 @@ Shards read_index(const source::Source& file) {
         if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
             reader.fail("the index names the tensor " + in_quotes(*twice) + " twice");
         }
-        if (!has_map) reader.fail("the file is no index of shards: it has no weight_map");
+        if (!has_map) reader.fail("the file is not an index of shards: it has no weight_map");
         return shards;
     });
 }

@@ -71,7 +71,7 @@ Destination Destinations::find(const std::string& path, AtOutputLink at_link,
     check_again(found);
     const std::pair taken{found.folder, found.name};
     if (std::find(taken_.begin(), taken_.end(), taken) != taken_.end()) {
-        fail_at("save.same_path", path, " is the place of two output files; give each its own");
+        fail_at("save.same_path", path, " is the path of two output files; give each its own");
     }
     taken_.push_back(taken);
     return found;

@@ -17,7 +17,7 @@ void wait_for_lock(const std::function<bool()>& try_lock, const std::function<vo
         look();
         if (Clock::now() >= end) {
             fail_at("save.locked", path,
-                    " or its folder is locked by somebody else; try again when that has ended");
+                    " or its folder is locked by another program; try again later");
         }
         std::this_thread::sleep_for(kPause);
     }

@@ -227,7 +227,7 @@ class InliningFunctions {
         }
         throw Error("model.cycle",
                     "the function " + in_quotes(function.key) +
-                        " calls itself, so nothing can be put in its place: " + text);
+                        " calls itself, so its calls cannot be replaced by its nodes: " + text);
     }
 
     // A value inside that hides an input would get the name of what the call gives.
@@ -239,10 +239,10 @@ class InliningFunctions {
         body.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
         const auto note = [&](std::string_view name) {
             if (!name.empty() && inputs.contains(name)) {
-                throw std::invalid_argument("a node or subgraph of the function " +
-                                            in_quotes(function.key) + " makes a value " +
-                                            in_quotes(name) +
-                                            ", as its input is called: rename one before");
+                throw std::invalid_argument(
+                    "a node or subgraph of the function " + in_quotes(function.key) +
+                    " makes a value " + in_quotes(name) +
+                    ", which is also the name of its input: rename one before");
             }
         };
         model::CapturedUses uses([](auto&&...) {}, note);

@@ -158,7 +158,8 @@ class Merging {
             check_types(a_.document, from->second, b_.document, to->second);
             if (a_.trained.contains(output)) {
                 contradict("the training of the first model assigns its output " +
-                           in_quotes(output) + ", which would be none: clear training_info before");
+                           in_quotes(output) +
+                           ", which would no longer be an output: clear training_info before");
             }
             if (b_.made_inside.contains(input))
                 contradict("a subgraph has a value " + in_quotes(input) + " of its own");

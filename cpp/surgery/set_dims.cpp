@@ -69,7 +69,7 @@ class SettingDims {
         const auto [known, is_new] = params_.emplace(name, dim);
         if (!is_new && known->second != dim) {
             throw std::invalid_argument("the dimension " + in_quotes(name) +
-                                        " would be two different ones");
+                                        " would get two different values");
         }
     }
 

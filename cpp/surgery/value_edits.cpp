@@ -205,7 +205,7 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (old == replacement) return;
     if (replacement.empty()) throw std::invalid_argument("a value needs a name");
     if (!body.makes(replacement) && !body.is_made_around(replacement)) {
-        refuse(replacement, "is no value that is seen here");
+        refuse(replacement, "is not a value that is visible here");
     }
     Uses uses(body, old);
     const auto maker = body.producer(replacement);
@@ -232,7 +232,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
     const wire::FieldRow& nodes = model::nodes_of(message);
     model::check_editable(document, message);
     const auto place = body.fields()->ordinal(nodes, node.key());
-    if (!place) throw std::invalid_argument("the node is none of this graph or function");
+    if (!place) throw std::invalid_argument("the node is not in this graph or function");
     std::optional<std::string> input;
     model::Node(node).for_each_input([&](std::string_view name) {
         if (!input) input = name;
@@ -300,7 +300,7 @@ void add_output(const model::Graph& graph, std::string_view value) {
     const model::Document& document = graph.document();
     const Message& message = graph.fields()->message();
     model::check_editable(document, message);
-    if (value.empty() || !graph.makes(value)) refuse(value, "is no value of the graph");
+    if (value.empty() || !graph.makes(value)) refuse(value, "is not a value of the graph");
     if (has_output(graph, value)) refuse(value, "is an output already");
     if (is_main_graph(graph) && !is_described(graph, value)) refuse_untyped(value);
     add_value(document, message, field<"GraphProto.output">, graph, value);

@@ -382,8 +382,9 @@ class Model:
 
         It shows the interface, versions, operators, sizes of weights by name, histograms of the
         largest weights, what `check` found, data files, and all tensors in a table that sorts and
-        filters. It reads a sample of the values of large weights, and no other values. Names and
-        strings of the model run nothing in the page.
+        filters. Of the values, it reads a sample of those of the largest weights; if they are in a
+        field such as `int64_data`, it decodes all of that. Names and strings of the model run
+        nothing in the page.
 
         Needs the extra `report` (`pip install 'onnxmap[report]'`).
 
