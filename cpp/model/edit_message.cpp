@@ -321,36 +321,6 @@ onnx::Message make_present(const Document& document, const onnx::Message& messag
     return {onnx::kSchema.message_of(row), copy.content, &document.edits()};
 }
 
-void erase(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
-           std::span<const std::uint64_t> positions) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
-    std::vector<Pieces::Place> places;
-    const auto left = fields->erase(row, positions, &places);
-    for (const auto place : places)
-        document.editable().remove(message.inner(row, fields->field_at(place)));
-    document.editable().set(message, left, Pieces::rows(message.table(), row));
-}
-
-void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
-             std::span<const std::uint64_t> order) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
-    std::vector<Pieces::Place> before;
-    before.reserve(order.size());
-    for (auto place = fields->find_from(row, {}); place; place = fields->find_from(row, *place)) {
-        before.push_back(*place);
-        ++place->index;
-    }
-    if (before.size() != order.size()) onnx::fail_edited_meanwhile();
-    std::vector<EncodedField> after;
-    after.reserve(order.size());
-    for (const std::uint64_t i : order) after.push_back(fields->encoded_at(before.at(i)));
-    const Pieces::Rows replaced = Pieces::rows(message.table(), row);
-    document.editable().set(message, fields->replace(replaced, fields->find_from(row, {}), after),
-                            replaced);
-}
-
 namespace {
 
 void merge(const Document& document, const onnx::Message& message, const Original& original,

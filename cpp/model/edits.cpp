@@ -177,11 +177,19 @@ void Edits::set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows 
     count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-Edits::Inside Edits::inside(const onnx::Message& message, const ByKey& edited) {
-    Inside found;
+namespace {
+
+std::vector<ByteView> loaded_ranges(const onnx::Message& message) {
     std::vector<ByteView> ranges;
     message.for_each_loaded([&](ByteView bytes) { ranges.push_back(bytes); });
-    add_inside(found, std::move(ranges), edited);
+    return ranges;
+}
+
+}  // namespace
+
+Edits::Inside Edits::inside(const onnx::Message& message, const ByKey& edited) {
+    Inside found;
+    add_inside(found, loaded_ranges(message), edited);
     return found;
 }
 
@@ -209,22 +217,31 @@ void Edits::add_inside(Inside& found, std::vector<ByteView> ranges, const ByKey&
     }
 }
 
-void Edits::remove(const onnx::Message& message) {
+void Edits::remove(const onnx::Message& message) { remove(loaded_ranges(message), {&message, 1}); }
+
+void Edits::remove(std::span<const onnx::Message> run) {
+    if (run.empty()) return;
+    const ByteView last = run.back().loaded();
+    remove({ByteView(run.front().key(), last.data() + last.size())}, run);
+}
+
+void Edits::remove(std::vector<ByteView> ranges, std::span<const onnx::Message> messages) {
     Inside found;  // released without the lock: it may hold Python objects
     std::vector<LifePtr> lives;
     {
         const std::lock_guard lock(mutex_);
-        found = inside(message, messages_);
+        add_inside(found, std::move(ranges), messages_);
         for (const ByteView bytes : found.ranges) {
             remove_range(bytes);
             first_in_place_.erase(first_in_place_.lower_bound(bytes.data()),
                                   first_in_place_.upper_bound(bytes.data() + bytes.size()));
         }
-        if (block_of(message.key())) {
+        if (block_of(messages.front().key())) {
             lives = lives_in(found.ranges);
             let_go(found, lives);
         }
-        log({EditStep::Kind::removed, &message.table(), message.loaded()});
+        for (const onnx::Message& each : messages)
+            log({EditStep::Kind::removed, &each.table(), each.loaded()});
     }
     count_.fetch_add(1, std::memory_order_acq_rel);
 }

@@ -93,6 +93,8 @@ class Edits final : public onnx::Changes {
 
     /// Notes that a message, with all that it holds, is no longer part of the document.
     void remove(const onnx::Message& message);
+    /// The same for messages of one list that stand one behind the other in memory.
+    void remove(std::span<const onnx::Message> run);
     [[nodiscard]] bool is_removed(const onnx::Message& message) const;
 
     /// Notes that a new message took the place of another one in a list.
@@ -173,6 +175,7 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] std::vector<LifePtr> lives_in(const std::vector<ByteView>& ranges) const;
     void let_go(const Inside& found, const std::vector<LifePtr>& lives);
     [[nodiscard]] Gone gone_at(const std::uint8_t* key) const;
+    void remove(std::vector<ByteView> ranges, std::span<const onnx::Message> messages);
     static void add_inside(Inside& found, std::vector<ByteView> ranges, const ByKey& edited);
     static Inside inside(const onnx::Message& message, const ByKey& edited);
     [[nodiscard]] std::optional<std::size_t> block_of(const std::uint8_t* p) const;

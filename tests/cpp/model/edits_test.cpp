@@ -338,4 +338,25 @@ TEST_CASE("edits: the log has each step from its start on") {
     CHECK_FALSE(edits.steps_since(place, steps));
 }
 
+TEST_CASE("edits: nodes that are removed together are gone, and only they") {
+    const EditedDocument edited(model(graph_with(
+        {node("A"), {}, node("B"), node("C"), {}, node("D"), {}, node("E"), node("F")})));
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    std::vector<Message> before;
+    for (std::uint64_t i = 0; i < 9; ++i) before.push_back(edited.node(i));
+    model::set_value(*edited, before[3], field<"NodeProto.name">, new_value(blob(3, "new")));
+    const auto place = edited.document->editable().start_log();
+    model::erase(*edited, edited.graph(), nodes, std::vector<std::uint64_t>{0, 2, 3, 4, 7});
+    for (std::uint64_t i = 0; i < 9; ++i) {
+        const bool is_gone = i == 0 || (i >= 2 && i <= 4) || i == 7;
+        CHECK(edited.document->edits().is_removed(before[i]) == is_gone);
+    }
+    std::uint64_t read = place;
+    std::vector<model::EditStep> steps;
+    REQUIRE(edited.document->edits().steps_since(read, steps));
+    CHECK(steps.size() == 6);  // five nodes, and the graph
+    edited.document->editable().revert();
+    for (const Message& each : before) CHECK_FALSE(edited.document->edits().is_removed(each));
+}
+
 }  // namespace onnxmap::test
