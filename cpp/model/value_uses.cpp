@@ -1,9 +1,7 @@
 #include "model/value_uses.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
-#include <queue>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -144,7 +142,7 @@ std::uint32_t ValueUses::maker(std::uint32_t value) const {
 }
 
 std::vector<std::uint32_t> ValueUses::topological_order() const {
-    Order found = order();
+    TopologicalOrder found = order();
     if (!found.in_cycle) return std::move(found.nodes);
     const std::string path = body_ + ".node[" + std::to_string(*found.in_cycle) + "]";
     Error error("model.cycle",
@@ -158,7 +156,7 @@ std::optional<std::uint32_t> ValueUses::node_in_cycle() const {
     return order().in_cycle;
 }
 
-ValueUses::Order ValueUses::order() const {
+TopologicalOrder ValueUses::order() const {
     // Calls visit(maker, user) for each use of a node's output by a node or in its subgraphs.
     const auto for_each_edge = [&](auto&& visit) {
         std::uint32_t i = 0;
@@ -171,50 +169,7 @@ ValueUses::Order ValueUses::order() const {
             }
         }
     };
-    std::vector<std::uint32_t> order(node_count_);
-    std::iota(order.begin(), order.end(), 0);
-    bool is_sorted = true;
-    for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
-        is_sorted = is_sorted && made_by < user;
-    });
-    if (is_sorted) return {std::move(order), std::nullopt};
-
-    std::vector<std::uint32_t> ends(std::size_t{node_count_} + 1, 0);
-    std::vector<std::uint32_t> waits_for(node_count_, 0);
-    for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
-        ++ends[made_by + 1];
-        ++waits_for[user];
-    });
-    std::partial_sum(ends.begin(), ends.end(), ends.begin());
-    std::vector<std::uint32_t> users(ends.back());
-    for_each_edge(
-        [&](std::uint32_t made_by, std::uint32_t user) { users[ends[made_by]++] = user; });
-
-    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-    for (std::uint32_t node = 0; node < node_count_; ++node) {
-        if (waits_for[node] == 0) ready.push(node);
-    }
-    order.clear();
-    while (!ready.empty()) {
-        const std::uint32_t node = ready.top();
-        ready.pop();
-        order.push_back(node);
-        for (std::uint32_t i = node == 0 ? 0 : ends[node - 1]; i < ends[node]; ++i) {
-            if (--waits_for[users[i]] == 0) ready.push(users[i]);
-        }
-    }
-    if (order.size() == node_count_) return {std::move(order), std::nullopt};
-
-    // Each node that is left waits for another one that is left: going from one to the next ends in
-    // a circle.
-    std::vector<std::uint32_t> left_maker(node_count_, Use::kNone);
-    for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
-        if (waits_for[made_by] > 0) left_maker[user] = made_by;
-    });
-    const auto first_left = std::ranges::find_if(waits_for, [](auto count) { return count > 0; });
-    auto node = static_cast<std::uint32_t>(first_left - waits_for.begin());
-    for (std::uint32_t steps = 0; steps < node_count_; ++steps) node = left_maker[node];
-    return {std::move(order), node};
+    return model::topological_order(node_count_, for_each_edge);
 }
 
 }  // namespace onnxmap::model

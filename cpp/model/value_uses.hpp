@@ -14,6 +14,7 @@
 
 #include "model/field_index.hpp"
 #include "model/name_table.hpp"
+#include "model/topological_order.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::model {
@@ -81,13 +82,7 @@ class ValueUses {
     };
     class Collector;
 
-    // The positions in order, and a node of a circle if they are not all.
-    struct Order {
-        std::vector<std::uint32_t> nodes;
-        std::optional<std::uint32_t> in_cycle;
-    };
-
-    [[nodiscard]] Order order() const;
+    [[nodiscard]] TopologicalOrder order() const;
     void sort_by_value(const os::LargeVector<Named>& found);
     [[nodiscard]] std::uint32_t maker(std::uint32_t value) const;
 
