@@ -41,32 +41,23 @@ const TakesSizes* sizes_taken_by(std::string_view op_type) {
 }  // namespace
 
 Dependents::Dependents(const model::Document& document, const Message& main,
-                       const std::set<std::string>& inputs, const std::set<std::int64_t>& sizes)
-    : document_(document),
-      inputs_(inputs),
-      sizes_(sizes),
-      uses_(*document.index(main), document.limits().depth),
-      is_dependent_(uses_.count()) {
+                       const InputNames& inputs, const std::set<std::int64_t>& sizes)
+    : document_(document), inputs_(inputs), sizes_(sizes) {
     for (PlacedBody& body : all_functions(document))
         functions_.emplace(function_key(body.message), std::move(body));
     const auto fields = document.index(main);
-    const wire::FieldRow& nodes = field<"GraphProto.node">;
-    is_reached_.resize(fields->count(nodes));
-    for (const std::string& name : inputs) mark(name);
-    // Users nearly always come later, so one walk over the nodes reaches all.
-    fields->for_each(nodes, [&](const wire::Field& element) {
-        if (is_reached_[position_] != 0) follow(main.inner(nodes, element), position_);
-        ++position_;
-    });
-    while (!behind_.empty()) {
-        const std::uint32_t node = behind_.back();
-        behind_.pop_back();
-        follow(main.inner(nodes, fields->at(nodes, node)), node);
+    read_nodes(*fields);
+    is_dependent_.resize(flow_.value_count());
+    for (const std::string& name : inputs) {
+        if (const auto known = flow_.find(name)) is_dependent_[*known] = 1;
     }
-    std::ranges::sort(entered_, {}, &std::pair<std::uint32_t, Message>::first);
+    const Dataflow::Marks is_reached = flow_.spread(is_dependent_);
     scopes_.push_back({main, true, std::nullopt});
-    for (const auto& [position, node] : entered_)
+    for (const auto& [position, node] : entered_) {
+        if (is_reached[position] == 0) continue;
+        if (!scopes_.front().makers) scopes_.front().makers = constants_in(*fields);
         enter(node, "graph.node[" + std::to_string(position) + "]", document.limits().depth);
+    }
     for (std::size_t next = 0; next != called_.size();) {
         const PlacedBody function = called_[next++];  // a copy: the list grows
         bodies_.push_back(function.message);
@@ -76,33 +67,33 @@ Dependents::Dependents(const model::Document& document, const Message& main,
     }
 }
 
-bool Dependents::has(std::string_view value) const {
-    const auto known = uses_.find(value);
-    return (known && is_dependent_[*known] != 0) || inputs_.contains(std::string(value));
-}
-
-void Dependents::mark(std::string_view value) {
-    const auto known = uses_.find(value);
-    if (!known || std::exchange(is_dependent_[*known], 1) != 0) return;
-    for (const model::Use& use : uses_.uses(*known)) {
-        if (use.node == model::Use::kNone || std::exchange(is_reached_[use.node], 1) != 0) continue;
-        if (use.node < position_) behind_.push_back(use.node);
-    }
-}
-
-// Marks what a node makes, and keeps the node if more of it matters.
-void Dependents::follow(const Message& node, std::uint32_t position) {
-    bool matters = !functions_.empty();
-    node.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
-        if (row == &field<"NodeProto.output">) {
-            if (!found.bytes.empty()) mark(found.text());
-        } else if (row == &field<"NodeProto.op_type">) {
-            matters = matters || sizes_taken_by(found.text()) != nullptr;
-        } else if (row == &field<"NodeProto.attribute">) {
-            matters = matters || model::Attribute(node.inner(*row, found)).may_hold_graph();
-        }
+// Those of the main graph.
+Dependents::Makers Dependents::constants_in(const model::FieldIndex& main) const {
+    Makers makers;
+    const wire::FieldRow& tensors = field<"GraphProto.initializer">;
+    main.for_each(tensors, [&](const wire::Field& each) {
+        const Message tensor = main.message().inner(tensors, each);
+        makers.insert_or_assign(tensor.text(field<"TensorProto.name">), tensor);
     });
-    if (matters) entered_.emplace_back(position, node);
+    for (const model::Node& node : constant_nodes_) {
+        if (!value_of_constant(node)) continue;
+        node.for_each_output([&](std::string_view name) { makers.emplace(name, node.message()); });
+    }
+    return makers;
+}
+
+void Dependents::read_nodes(const model::FieldIndex& main) {
+    flow_.read(main, [&](const Dataflow::Node& node, auto&& use) {
+        if (node.op_type == "Constant") constant_nodes_.emplace_back(node.message);
+        if (!functions_.empty() || node.holds_graphs || sizes_taken_by(node.op_type) != nullptr)
+            entered_.emplace_back(node.position, node.message);
+        if (node.holds_graphs) node.find_captured(use, document_.limits().depth);
+    });
+}
+
+bool Dependents::has(std::string_view value) const {
+    const auto known = flow_.find(value);
+    return (known && is_dependent_[*known] != 0) || inputs_.contains(value);
 }
 
 void Dependents::enter_nodes(const Message& body, const std::string& path,
@@ -126,14 +117,18 @@ void Dependents::enter(const Message& message, const std::string& path, std::uin
             called_.push_back(each->second);
         functions_.erase(called.first, called.second);
     }
+    const std::string attributes = path + ".attribute";
+    std::uint64_t ordinal = 0;
     for (const model::Attribute& attribute : node.attributes().entries) {
-        std::uint64_t position = 0;
+        const std::uint64_t place = ordinal++;
+        std::uint64_t i = 0;
         attribute.for_each_graph([&](const Message& graph) {
-            std::string inner = path + ".attribute[\"" + escaped(attribute.name(), '"') + "\"]";
-            inner += graph_place(attribute, position++);
             bodies_.push_back(graph);
             scopes_.push_back({graph, false, std::nullopt});
-            enter_nodes(graph, inner, depth_left - 1);
+            enter_nodes(graph,
+                        attributes + model::path_key(attributes, attribute.name(), place) +
+                            graph_place(attribute, i++),
+                        depth_left - 1);
             scopes_.pop_back();
         });
     }
@@ -155,14 +150,15 @@ void Dependents::find_constants(const model::Node& node, const std::string& path
 // matter.
 Dependents::Makers Dependents::makers_in(const Scope& scope) {
     Makers makers;
-    model::for_each_made(scope.body, [&](std::string_view name, const Message& maker) {
+    const auto add = [&](std::string_view name, const Message& maker) {
         if (&maker.table() == &onnx::message<"TensorProto">) {
             makers.insert_or_assign(name, maker);
         } else if (!scope.is_outermost ||
                    (model::is_node(maker) && value_of_constant(model::Node(maker)))) {
             makers.emplace(name, maker);
         }
-    });
+    };
+    model::for_each_made(scope.body, add);
     return makers;
 }
 

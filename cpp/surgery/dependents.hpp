@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,17 +14,18 @@
 
 #include "model/document.hpp"
 #include "model/node.hpp"
-#include "model/value_uses.hpp"
-#include "os/large_vector.hpp"
 #include "surgery/bodies.hpp"
+#include "surgery/dataflow.hpp"
 
 namespace onnxmap::surgery {
 
 class Dependents {
   public:
-    /// `sizes`: numbers of dimensions that change. Throws what ValueUses throws.
-    Dependents(const model::Document& document, const onnx::Message& main,
-               const std::set<std::string>& inputs, const std::set<std::int64_t>& sizes);
+    using InputNames = std::set<std::string, std::less<>>;
+
+    /// `sizes`: numbers of dimensions that change.
+    Dependents(const model::Document& document, const onnx::Message& main, const InputNames& inputs,
+               const std::set<std::int64_t>& sizes);
 
     /// Whether a value of the main graph depends on the inputs, or is one.
     [[nodiscard]] bool has(std::string_view value) const;
@@ -41,24 +43,23 @@ class Dependents {
         std::optional<Makers> makers;
     };
 
-    void mark(std::string_view value);
-    void follow(const onnx::Message& node, std::uint32_t position);
+    void read_nodes(const model::FieldIndex& main);
     void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
     void enter(const onnx::Message& message, const std::string& path, std::uint32_t depth_left);
     void find_constants(const model::Node& node, const std::string& path);
-    static Makers makers_in(const Scope& scope);
+    [[nodiscard]] static Makers makers_in(const Scope& scope);
+    [[nodiscard]] Makers constants_in(const model::FieldIndex& main) const;
     [[nodiscard]] bool holds_size(std::string_view name);
     [[nodiscard]] bool tensor_holds_size(const onnx::Message& message) const;
 
     const model::Document& document_;
-    const std::set<std::string>& inputs_;
+    const InputNames& inputs_;
     const std::set<std::int64_t>& sizes_;
-    model::ValueUses uses_;
-    os::LargeVector<std::uint8_t> is_dependent_;  // by the number of the value
-    os::LargeVector<std::uint8_t> is_reached_;    // by the position of the node
-    std::uint32_t position_ = 0;                  // of the node that is read
-    std::vector<std::uint32_t> behind_;           // nodes that were reached after they were read
+    Dataflow flow_;                 // of the main graph
+    Dataflow::Marks is_dependent_;  // by value
+    // Nodes of the main graph that matter not only for their values.
     std::vector<std::pair<std::uint32_t, onnx::Message>> entered_;
+    std::vector<model::Node> constant_nodes_;                     // of the main graph
     std::unordered_multimap<std::string, PlacedBody> functions_;  // by key: not called so far
     std::vector<PlacedBody> called_;
     std::vector<Scope> scopes_;  // around the node that is read, the innermost last

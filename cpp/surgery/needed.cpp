@@ -1,11 +1,9 @@
 #include "surgery/needed.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "model/captured_values.hpp"
-#include "model/list_names.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/graph_parts.hpp"
 
@@ -24,9 +22,9 @@ Needed::Needed(const model::Document& document, const Message& body, std::uint32
 }
 
 std::uint32_t Needed::id_of(std::string_view name) {
-    const auto added = names_.add(name);
-    if (added.is_new) values_.emplace_back();
-    return added.position;
+    const std::uint32_t value = flow_.add(name);
+    if (value == values_.size()) values_.emplace_back();
+    return value;
 }
 
 std::uint32_t Needed::id_of(const Operator& called) {
@@ -47,65 +45,24 @@ std::uint32_t Needed::id_of(const Operator& called) {
 }
 
 void Needed::read_nodes(std::uint32_t depth_left) {
-    const wire::FieldRow& nodes = model::nodes_of(message());
-    const std::uint64_t likely = fields_->likely_names(nodes);
-    names_.reserve(likely);
-    values_.reserve(likely);
-    used_.reserve(3 * likely);
-    const std::uint64_t count = fields_->count(nodes);
-    if (count >= kHeld) throw std::length_error("more than 2^32 nodes in one graph");
-    ends_.resize(count);
-    live_.resize(count);
-    std::uint32_t position = 0;
-    fields_->for_each(nodes, [&](const wire::Field& element) {
-        read_node(message().inner(nodes, element), position++, depth_left);
+    // Without functions, domains alone say which imports are needed.
+    const bool calls = document_.index(document_.root())->count(field<"ModelProto.functions">) != 0;
+    operator_of_.reserve(fields_->count(model::nodes_of(message())));
+    flow_.read(*fields_, [&](const Dataflow::Node& node, auto&& use) {
+        const std::string_view domain = onnx::plain_domain(node.domain);
+        operator_of_.push_back(id_of(calls ? Operator{domain, node.op_type, node.overload}
+                                           : Operator{domain, {}, {}}));
+        if (node.holds_graphs) read_subgraphs(node, depth_left, use);
     });
-    in_flight_.finish(Note{*this});
-    for (std::uint64_t i = 1; i < count; ++i) ends_[i] = std::max(ends_[i], ends_[i - 1]);
+    flow_.check_makers();
+    live_.resize(flow_.node_count());
+    values_.resize(flow_.value_count());
 }
 
-void Needed::Note::operator()(const model::NameTable::Added& value, const Role& role) const {
-    if (value.is_new) self.values_.emplace_back();
-    if (!role.is_output) {
-        self.used_.push_back(value.position);
-        self.ends_[role.node] = static_cast<std::uint32_t>(self.used_.size());
-        return;
-    }
-    std::uint32_t& maker = self.values_[value.position].maker;
-    if (maker != kNone && maker != role.node) {
-        throw model::duplicate_name("node output", self.names_.name(value.position),
-                                    "look for it in node_outputs()");
-    }
-    maker = role.node;
-}
-
-void Needed::read_node(const Message& node, std::uint32_t position, std::uint32_t depth_left) {
-    Operator called;
-    bool holds_graphs = false;
-    node.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
-        if (row == &field<"NodeProto.input"> || row == &field<"NodeProto.output">) {
-            if (found.bytes.empty()) return;
-            const bool is_output = row == &field<"NodeProto.output">;
-            in_flight_.add(found.text(), {position, is_output}, Note{*this});
-        } else if (row == &field<"NodeProto.op_type">) {
-            called.op_type = found.text();
-        } else if (row == &field<"NodeProto.domain">) {
-            called.domain = onnx::plain_domain(found.text());
-        } else if (row == &field<"NodeProto.overload">) {
-            called.overload = found.text();
-        } else if (row == &field<"NodeProto.attribute">) {
-            holds_graphs =
-                holds_graphs || model::Attribute(node.inner(*row, found)).may_hold_graph();
-        }
-    });
-    operator_of_.push_back(id_of(called));
-    if (holds_graphs) read_subgraphs(node, position, depth_left);
-}
-
-void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::uint32_t depth_left) {
-    const model::Node holder(node);
+template <class Use>
+void Needed::read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left, Use& use) {
     std::uint64_t ordinal = 0;
-    for (const model::Attribute& attribute : holder.attributes().entries) {
+    for (const model::Attribute& attribute : model::Node(node.message).attributes().entries) {
         const std::uint64_t place = ordinal++;
         std::uint64_t i = 0;
         attribute.for_each_graph([&](const Message& graph) {
@@ -113,14 +70,10 @@ void Needed::read_subgraphs(const Message& node, std::uint32_t position, std::ui
             inner->need_outputs();
             if (subgraphs_of_ == Of::all_nodes) inner->need_all();
             inner->find();
-            inner->for_each_captured([&](std::string_view name) {
-                in_flight_.add(name, {position, false}, Note{*this});
-            });
+            inner->for_each_captured(use);
             inner->settle();
-            const bool is_list = attribute.value_field() == &field<"AttributeProto.graphs">;
-            subgraphs_.push_back({position, attribute.name(), place,
-                                  is_list ? "graphs[" + std::to_string(i++) + "]" : "g",
-                                  std::move(inner)});
+            subgraphs_.push_back({node.position, attribute.name(), place,
+                                  graph_place(attribute, i++), std::move(inner)});
         });
     }
 }
@@ -131,7 +84,7 @@ void Needed::read_lists() {
         if (name.empty()) return;
         Value& value = values_[id_of(name)];
         value.is_input = value.is_input || is_input;
-        if (value.maker == kNone) value.maker = kHeld;
+        value.is_held = true;
     };
     if (is_function(message())) {
         fields_->for_each(field<"FunctionProto.input">,
@@ -157,7 +110,7 @@ void Needed::read_annotations() {
         const std::string_view name = annotation.text(field<"TensorAnnotation.tensor_name">);
         const std::uint32_t value = id_of(name);
         // Of a value around this graph: the annotation stays, and needs it.
-        if (values_[value].maker == kNone && !name.empty()) need_id(value);
+        if (!is_made_here(value) && !name.empty()) need_id(value);
         annotation.for_each_value(row, [&](const wire::Field& each) {
             const Message entry = annotation.inner(row, each);
             const std::string_view parameter = entry.text(field<"StringStringEntryProto.value">);
@@ -187,21 +140,26 @@ void Needed::need_outputs() {
     });
 }
 
+void Needed::need_node(std::uint32_t node) {
+    live_[node] = 1;
+    flow_.for_each_used(node, [&](std::uint32_t value) { need_id(value); });
+}
+
 void Needed::need_all() {
-    for (std::uint32_t node = 0; node < live_.size(); ++node) {
-        live_[node] = 1;
-        for (std::uint32_t i = node == 0 ? 0 : ends_[node - 1]; i < ends_[node]; ++i)
-            need_id(used_[i]);
-    }
+    for (std::uint32_t node = 0; node < live_.size(); ++node) need_node(node);
 }
 
 bool Needed::need(std::string_view value) {
-    const auto known = names_.find(value);
+    const auto known = flow_.find(value);
     if (known) need_id(*known);
     return known.has_value();
 }
 
-void Needed::give(std::string_view value) { values_[id_of(value)].maker = kNone; }
+void Needed::give(std::string_view value) {
+    const std::uint32_t given = id_of(value);
+    flow_.set_maker(given, Dataflow::kNone);
+    values_[given].is_held = false;
+}
 
 void Needed::find() {
     while (!waiting_.empty()) {
@@ -209,51 +167,46 @@ void Needed::find() {
         waiting_.pop_back();
         auto each = std::ranges::lower_bound(parameters_, std::pair(value, std::uint32_t{0}));
         for (; each != parameters_.end() && each->first == value; ++each) need_id(each->second);
-        const std::uint32_t node = values_[value].maker;
-        if (node >= kHeld || live_[node] != 0) continue;
-        live_[node] = 1;
-        for (std::uint32_t i = node == 0 ? 0 : ends_[node - 1]; i < ends_[node]; ++i) {
-            need_id(used_[i]);
-        }
+        const std::uint32_t node = flow_.maker(value);
+        if (node != Dataflow::kNone && live_[node] == 0) need_node(node);
     }
 }
 
 void Needed::settle() {
-    model::NameTable own;
+    Dataflow own;
     os::LargeVector<Value> values;
-    for (std::uint32_t i = 0; i < names_.size(); ++i) {
-        if (values_[i].maker == kNone) continue;
-        own.add(names_.name(i));
+    for (std::uint32_t i = 0; i < values_.size(); ++i) {
+        if (!is_made_here(i)) continue;
+        own.set_maker(own.add(flow_.name(i)), flow_.maker(i));
         values.push_back(values_[i]);
     }
-    names_ = std::move(own);
+    flow_ = std::move(own);
     values_ = std::move(values);
     // Not `= {}`, which keeps the memory.
-    used_ = decltype(used_)();
-    ends_ = decltype(ends_)();
     parameters_ = decltype(parameters_)();
     waiting_ = decltype(waiting_)();
 }
 
 bool Needed::is_needed(std::string_view value) const {
-    const auto known = names_.find(value);
+    const auto known = flow_.find(value);
     return known && values_[*known].is_needed;
 }
 
 bool Needed::is_made(std::string_view value) const {
-    const auto known = names_.find(value);
-    if (!known || values_[*known].maker == kNone) return false;
-    const std::uint32_t node = values_[*known].maker;
-    return node == kHeld ? values_[*known].is_input || values_[*known].is_needed : live_[node] != 0;
+    const auto known = flow_.find(value);
+    if (!known || !is_made_here(*known)) return false;
+    const std::uint32_t node = flow_.maker(*known);
+    return node == Dataflow::kNone ? values_[*known].is_input || values_[*known].is_needed
+                                   : live_[node] != 0;
 }
 
 bool Needed::is_own(std::string_view value) const {
-    const auto known = names_.find(value);
-    return known && values_[*known].maker != kNone;
+    const auto known = flow_.find(value);
+    return known && is_made_here(*known);
 }
 
 bool Needed::is_input(std::string_view value) const {
-    const auto known = names_.find(value);
+    const auto known = flow_.find(value);
     return known && values_[*known].is_input;
 }
 

@@ -13,6 +13,7 @@
 #include "model/document.hpp"
 #include "model/name_table.hpp"
 #include "os/large_vector.hpp"
+#include "surgery/dataflow.hpp"
 
 namespace onnxmap::surgery {
 
@@ -22,7 +23,7 @@ class Needed {
         std::uint32_t node;
         std::string_view attribute;  // its name
         std::uint64_t position;      // of the attribute
-        std::string field;           // of the attribute, like "g" or "graphs[1]"
+        std::string field;           // of the attribute, like ".g" or ".graphs[1]"
         std::unique_ptr<Needed> needed;
     };
 
@@ -62,8 +63,8 @@ class Needed {
     /// Calls visit(name) for each needed value that the body does not make, and each that is given.
     template <class Visit>
     void for_each_captured(Visit&& visit) const {
-        for (std::uint32_t i = 0; i < names_.size(); ++i) {
-            if (values_[i].is_needed && values_[i].maker == kNone) visit(names_.name(i));
+        for (std::uint32_t i = 0; i < values_.size(); ++i) {
+            if (values_[i].is_needed && !is_made_here(i)) visit(flow_.name(i));
         }
     }
 
@@ -85,22 +86,10 @@ class Needed {
     }
 
   private:
-    static constexpr std::uint32_t kNone = UINT32_MAX;
-    static constexpr std::uint32_t kHeld = UINT32_MAX - 1;  // an input or an initializer
-
     struct Value {
-        std::uint32_t maker = kNone;  // a node, or one of the above
         bool is_needed = false;
         bool is_input = false;
-    };
-    // A node mentions a value.
-    struct Role {
-        std::uint32_t node;
-        bool is_output;
-    };
-    struct Note {
-        Needed& self;
-        void operator()(const model::NameTable::Added& value, const Role& role) const;
+        bool is_held = false;  // an input or an initializer
     };
     struct Operator {
         std::string_view domain;
@@ -111,14 +100,17 @@ class Needed {
     };
 
     void read_nodes(std::uint32_t depth_left);
-    void read_node(const onnx::Message& node, std::uint32_t position, std::uint32_t depth_left);
-    void read_subgraphs(const onnx::Message& node, std::uint32_t position,
-                        std::uint32_t depth_left);
+    template <class Use>
+    void read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left, Use& use);
     void read_lists();
     void read_annotations();
     std::uint32_t id_of(std::string_view name);
     std::uint32_t id_of(const Operator& called);
     void need_id(std::uint32_t value);
+    void need_node(std::uint32_t node);
+    [[nodiscard]] bool is_made_here(std::uint32_t value) const {
+        return flow_.maker(value) != Dataflow::kNone || values_[value].is_held;
+    }
     // Keeps what is known of the names that the body makes, and gives up the rest: a name that
     // passes through many subgraphs is then kept by the outermost only. Nothing can be needed or
     // found after that.
@@ -127,11 +119,8 @@ class Needed {
     const model::Document& document_;
     Of subgraphs_of_;
     std::shared_ptr<const model::FieldIndex> fields_;
-    model::NameTable names_;
-    model::NamesInFlight<Role> in_flight_{names_};
-    os::LargeVector<Value> values_;        // by position in names_
-    os::LargeVector<std::uint32_t> used_;  // by the nodes, one after the other
-    os::LargeVector<std::uint32_t> ends_;  // of what each node uses
+    Dataflow flow_;
+    os::LargeVector<Value> values_;  // by number in flow_
     os::LargeVector<std::uint8_t> live_;
     os::LargeVector<std::uint32_t> operator_of_;
     model::NameTable operator_keys_{model::NameTable::Text::copied};

@@ -58,25 +58,27 @@ class Pruning {
         std::size_t position = 0;
         for (const Message& training : model::training_info_of(document_, main)) {
             const std::string path = "training_info[" + std::to_string(position++) + "].";
+            std::vector<std::string_view> bound;
+            for (const auto* const list : {&field<"TrainingInfoProto.initialization_binding">,
+                                           &field<"TrainingInfoProto.update_binding">}) {
+                training.for_each_value(*list, [&](const wire::Field& each) {
+                    const Message entry = training.inner(*list, each);
+                    bound.push_back(entry.text(field<"StringStringEntryProto.key">));
+                    bound.push_back(entry.text(field<"StringStringEntryProto.value">));
+                });
+            }
+            model::CapturedUses none([](auto&&...) {});
+            model::find_in_training(training, depth, none,
+                                    [&](const Message& entry, const wire::FieldRow& text) {
+                                        graph.need(entry.text(text));
+                                    });
             model::for_each_training_graph(training, [&](const Message& found,
                                                          const wire::FieldRow& row) {
                 auto& [_, needed] = algorithms.emplace_back(
                     path + std::string(row.name),
                     std::make_unique<Needed>(document_, found, depth, Needed::Of::needed_nodes));
                 needed->need_outputs();
-                model::CapturedUses none([](auto&&...) {});
-                model::find_in_training(training, depth, none,
-                                        [&](const Message& entry, const wire::FieldRow& text) {
-                                            graph.need(entry.text(text));
-                                        });
-                for (const auto* const list : {&field<"TrainingInfoProto.initialization_binding">,
-                                               &field<"TrainingInfoProto.update_binding">}) {
-                    training.for_each_value(*list, [&](const wire::Field& each) {
-                        const Message entry = training.inner(*list, each);
-                        needed->need(entry.text(field<"StringStringEntryProto.key">));
-                        needed->need(entry.text(field<"StringStringEntryProto.value">));
-                    });
-                }
+                for (const std::string_view name : bound) needed->need(name);
                 needed->find();
                 needed->for_each_captured([&](std::string_view name) { graph.need(name); });
             });
@@ -89,8 +91,8 @@ class Pruning {
         for (const Needed::Subgraph& each : body.subgraphs()) {
             if (!body.is_node_needed(each.node)) continue;
             const std::string node = path + ".node[" + std::to_string(each.node) + "].attribute";
-            list_body(*each.needed, node + model::path_key(node, each.attribute, each.position) +
-                                        "." + each.field);
+            list_body(*each.needed,
+                      node + model::path_key(node, each.attribute, each.position) + each.field);
         }
         bodies_.push_back(&body);
         for (std::uint64_t node = 0; node < body.node_count(); ++node) {

@@ -75,7 +75,7 @@ class SettingDims {
 
     void add_inputs(const NewDims& dims) {
         const wire::FieldRow& list = field<"GraphProto.input">;
-        main_.for_each_value(list, [&](const wire::Field& each) {
+        document_.index(main_)->for_each(list, [&](const wire::Field& each) {
             Message input = main_.inner(list, each);
             const std::string_view name = input.text(field<"ValueInfoProto.name">);
             inputs_.insert_or_assign(name, Input{std::move(input), nullptr});
@@ -124,6 +124,7 @@ class SettingDims {
 
     // All dimensions that have a name that is replaced. A name that none has is an error.
     void check_known(const NewDims& dims) {
+        if (params_.empty()) return;
         std::set<std::string_view> seen;
         DimWalk().enter(document_.root(), document_.limits().depth + 1, [&](const Message& dim) {
             const auto found = params_.find(dim.text(kParam));
@@ -140,7 +141,7 @@ class SettingDims {
     // A default of an input keeps its shape, which must fit.
     void check_defaults() const {
         const wire::FieldRow& list = field<"GraphProto.initializer">;
-        main_.for_each_value(list, [&](const wire::Field& each) {
+        document_.index(main_)->for_each(list, [&](const wire::Field& each) {
             const Message tensor = main_.inner(list, each);
             const auto found = inputs_.find(tensor.text(field<"TensorProto.name">));
             if (found == inputs_.end()) return;
@@ -190,7 +191,7 @@ class SettingDims {
         std::vector<Message> stale;
         for (const auto* const list : {&field<"GraphProto.input">, &field<"GraphProto.output">}) {
             if (list == &field<"GraphProto.input"> && graph.is(main_)) continue;
-            graph.for_each_value(*list, [&](const wire::Field& each) {
+            document_.index(graph)->for_each(*list, [&](const wire::Field& each) {
                 const Message value = graph.inner(*list, each);
                 if (!is_stale(value.text(field<"ValueInfoProto.name">))) return;
                 DimWalk().enter(value, document_.limits().depth, [&](const Message& dim) {
@@ -212,7 +213,7 @@ class SettingDims {
     std::vector<std::pair<Message, const NewDim*>>
         named_;                                       // dimensions with a name that is replaced
     std::vector<std::pair<Message, NewDim>> single_;  // of inputs
-    std::set<std::string> changed_;                   // inputs whose sizes changed
+    Dependents::InputNames changed_;                  // inputs whose sizes changed
     std::set<std::int64_t> sizes_;                    // what they were
     std::map<std::string_view, Input> inputs_;
     std::optional<Dependents> dependents_;  // if inputs changed

@@ -1,0 +1,107 @@
+// Which values nodes use and make, and what follows from their order.
+#include "surgery/dataflow.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "caught.hpp"
+#include "loaded_model.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using surgery::Dataflow;
+using Names = std::vector<std::string_view>;
+using Numbers = std::vector<std::uint32_t>;
+
+Bytes operation(const Names& inputs, const Names& outputs, const Bytes& attributes = {}) {
+    Bytes fields;
+    for (const auto name : inputs) append(fields, blob(1, name));
+    for (const auto name : outputs) append(fields, blob(2, name));
+    return join(fields, blob(4, "Op"), attributes);
+}
+
+// The names are views of the model.
+struct ReadNodes : LoadedModel, Dataflow {
+    explicit ReadNodes(const std::vector<Bytes>& nodes) : LoadedModel(graph_with(nodes)) {
+        read(*graph.fields(), [](const Node& node, auto&& use) {
+            CHECK(node.op_type == "Op");
+            if (node.holds_graphs) node.find_captured(use, 10);
+        });
+    }
+};
+
+// The nodes that depend on a value.
+Numbers reached(const Dataflow& flow, std::string_view value) {
+    Dataflow::Marks marks(flow.value_count());
+    marks[flow.find(value).value()] = 1;
+    const Dataflow::Marks nodes = flow.spread(marks);
+    Numbers found;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i] == 0) continue;
+        found.push_back(i);
+        flow.for_each_made(i, [&](std::uint32_t made) { CHECK(marks[made] == 1); });
+    }
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("dataflow: nodes in order") {
+    const ReadNodes flow({operation({"x", ""}, {"a", "b"}), operation({}, {}),
+                          operation({"a", "w", "a"}, {"c"}), operation({"w"}, {"d"})});
+    CHECK(flow.is_sorted());
+    CHECK(flow.node_count() == 4);
+    CHECK(flow.value_count() == 6);
+    Names used;
+    flow.for_each_used(2, [&](std::uint32_t value) { used.push_back(flow.name(value)); });
+    CHECK(used == Names{"a", "w", "a"});
+    CHECK(flow.maker(*flow.find("b")) == 0);
+    CHECK(flow.maker(*flow.find("w")) == Dataflow::kNone);
+    CHECK(reached(flow, "x") == Numbers{0, 2});
+    CHECK(reached(flow, "w") == Numbers{2, 3});
+    CHECK(flow.order().nodes == Numbers{0, 1, 2, 3});
+}
+
+TEST_CASE("dataflow: nodes in any order") {
+    const ReadNodes flow({operation({"c"}, {"d"}), operation({"b"}, {"c"}), operation({"v"}, {"e"}),
+                          operation({"a", "b"}, {"f"}), operation({"x"}, {"a", "b"})});
+    CHECK_FALSE(flow.is_sorted());
+    CHECK(reached(flow, "x") == Numbers{0, 1, 3, 4});
+    CHECK(reached(flow, "v") == Numbers{2});
+    CHECK(flow.order().nodes == Numbers{2, 4, 1, 0, 3});
+}
+
+TEST_CASE("dataflow: a node that uses its own output, wherever the file has it") {
+    for (const Bytes& own :
+         {operation({"a"}, {"a"}), join(operation({}, {"a"}), operation({"a"}, {})),
+          operation({}, {"a"},
+                    blob(5, attribute("g", 5, blob(6, graph_with({operation({"a"}, {"z"})})))))}) {
+        const ReadNodes flow({own});
+        CHECK_FALSE(flow.is_sorted());
+        CHECK(flow.order().in_cycle == 0);
+    }
+}
+
+TEST_CASE("dataflow: subgraphs use values around them") {
+    const Bytes body = graph_with({operation({"a"}, {"inner"}), operation({"inner"}, {"z"})});
+    const ReadNodes flow({operation({}, {"y"}, blob(5, attribute("body", 5, blob(6, body)))),
+                          operation({"x"}, {"a"})});
+    CHECK_FALSE(flow.is_sorted());
+    CHECK_FALSE(flow.find("inner"));
+    CHECK(reached(flow, "x") == Numbers{0, 1});
+    CHECK(flow.order().nodes == Numbers{1, 0});
+}
+
+TEST_CASE("dataflow: several nodes make one value") {
+    const ReadNodes flow({operation({"x"}, {"a"}), operation({"v"}, {"a"})});
+    CHECK_FALSE(flow.is_sorted());
+    CHECK(code_of([&] { flow.check_makers(); }) == "model.duplicate_name");
+    CHECK(code_of([&] { static_cast<void>(flow.order()); }) == "model.duplicate_name");
+    CHECK(reached(flow, "v") == Numbers{1});
+}
+
+}  // namespace onnxmap::test
