@@ -209,10 +209,10 @@ class MessageList(MutableSequence[_Message]):
     """
     The messages of a repeated field, as a list.
 
-    It always shows the field as it is now; a loop goes on with the messages of its start, without those
-    that were removed since. A message is made when it is asked for, and copied when it is added. Messages
-    that have a name are also found by it:
-    `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.
+    It always shows the field as it is now. A loop visits the messages that the list had when it began,
+    except those that were removed since. A message object is made when it is asked for; a message that is
+    added is copied. Messages with a name are also found by it: `graph.nodes["conv1"]`,
+    `"conv1" in graph.nodes`.
     """
 
     @typing.overload
@@ -285,12 +285,12 @@ class MessageList(MutableSequence[_Message]):
         Remove the first message that is equal to `message`.
 
         Args:
-            message: one of the list.
-            rewire: of a list of nodes: let the node's first input take the place of its output, as
+            message: the message to remove.
+            rewire: for a list of nodes: replace uses of the node's output by its first input, as
                 `Graph.bypass` does.
 
         Raises:
-            ValueError: there is none; or what `bypass` raises.
+            ValueError: no message is equal to it; or for a reason of `bypass`.
         """
         ...
 
@@ -318,11 +318,11 @@ class MessageList(MutableSequence[_Message]):
 
 class ValueList(MutableSequence[_Value]):
     """
-    The values of a repeated field of numbers or text, as a list.
+    The values of a repeated field of numbers or strings, as a list.
 
-    It always shows the field as it is now, and a change of it changes the message. A change of numbers,
-    but append() and extend(), reads the whole list: to change many, assign a new list, as in
-    `attribute.value = array`.
+    It always shows the field as it is now, and a change of it changes the message. Every change of a list
+    of numbers, except append() and extend(), reads the whole list: to change many, assign a new list, as
+    in `attribute.value = array`.
     """
 
     @typing.overload
@@ -434,9 +434,9 @@ class ProtoView:
     """
     A message under the names of onnx.proto, with protobuf's Python interface.
 
-    An absent field reads as protobuf's default, an absent message as an empty view; writing to that makes
-    it present. A message that was removed from its model can still be read. Equal messages have the same
-    hash, so an edit changes it.
+    An absent field reads as protobuf's default, and an absent message as an empty view; writing to the
+    view makes the message present. A message that was removed from its model can still be read. Equal
+    messages have the same hash, so an edit changes the hash.
 
     Example:
         >>> model.proto.graph.node[0].op_type
@@ -465,7 +465,7 @@ class ProtoView:
         Replace all fields by those of a message of the same type.
 
         Raises:
-            TypeError: `other` is no message of this type.
+            TypeError: `other` is not a message of this type.
         """
 
     def DiscardUnknownFields(self) -> None:
@@ -480,10 +480,10 @@ class ProtoView:
 
     def FromString(self, serialized: bytes | bytearray | memoryview) -> ProtoView:
         """
-        Return a new message of the same type, made of a serialized one.
+        Return a new message of the same type, parsed from a serialized one.
 
         Raises:
-            ParseError: the bytes are no such message.
+            ParseError: the bytes are not a message of this type.
         """
 
     def HasField(self, name: str) -> bool:
@@ -516,7 +516,7 @@ class ProtoView:
         of the protobuf library.
 
         Raises:
-            TypeError: `other` is no message of this type.
+            TypeError: `other` is not a message of this type.
         """
 
     def MergeFromString(self, serialized: bytes | bytearray | memoryview) -> int:
@@ -526,7 +526,7 @@ class ProtoView:
         `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
 
         Raises:
-            ParseError: the bytes are no such message.
+            ParseError: the bytes are not a message of this type.
         """
 
     def ParseFromString(self, serialized: bytes | bytearray | memoryview) -> int:
@@ -536,7 +536,7 @@ class ProtoView:
         `serialized` is bytes, a bytearray or a memoryview; the last two are copied.
 
         Raises:
-            ParseError: the bytes are no such message.
+            ParseError: the bytes are not a message of this type.
         """
 
     def SerializePartialToString(self, deterministic: bool | None = None) -> bytes:
@@ -832,7 +832,7 @@ class Node:
         """
         The attributes as a mapping of names to Attribute, in file order.
 
-        To assign a number, text, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
+        Assigning a number, str, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
         name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.
         """
 
@@ -968,8 +968,8 @@ class Attribute:
         """
         The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
-        A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. To assign one
-        sets the type as well; text and arrays may be assigned, too.
+        A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. Assigning a
+        value sets the type as well; a str or an array may be assigned, too.
         """
 
     @value.setter
@@ -1056,11 +1056,11 @@ class Function:
         makes it. Types of later values are not checked: `check()` compares them.
 
         Raises:
-            TypeError: it is no node.
+            TypeError: it is not a node.
             ValueError: another output of the node is used; it has no first input; its output would have
                 to be an input, an initializer, a value of a graph around this one, or another output; a
-                subgraph has its own value of the name that it would then see; or it is no node of this
-                graph or function.
+                subgraph that uses the output has a value of its own with the name of the input; or the node
+                is in another graph or function.
             ParseError: `model.duplicate_name`: several nodes make one of the values.
             EditError: the graph or function was removed from its model.
         """
@@ -1077,7 +1077,7 @@ class Function:
         Return the node whose outputs include `value`, or None.
 
         A subgraph sees the values of the graphs around it: if it does not make `value`, the node may be in
-        one of them. A value without a producer is an input, an initializer, or not a value that is seen here.
+        one of them. A value without a producer is an input, an initializer, or not visible here.
 
         The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
         after an edit they read the nodes that were edited.
@@ -1088,16 +1088,16 @@ class Function:
 
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
         """
-        Let all that uses the value `old` use the value `new` instead.
+        Replace all uses of the value `old` by the value `new`.
 
-        That is nodes, those of subgraphs and of training included, and their sharding specs. The node that
-        makes `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from
-        `old`, then call this. `old` itself stays, with what describes it.
+        Uses are inputs of nodes, also in subgraphs and in training, and sharding specs. The node that makes
+        `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from `old`,
+        then call this. `old` itself stays, with its type and documentation.
 
         Args:
-            old: the name of a value that is seen here.
-            new: the same.
-            outputs: let outputs be the other value as well, with its name and its type.
+            old: the name of a value that is visible in this graph or function.
+            new: the name of another one.
+            outputs: also replace `old` as an output, by the name and the type of `new`.
 
         Raises:
             KeyError: there is no value of a name.
@@ -1698,7 +1698,7 @@ class Graph:
     def _repr_html_(self) -> str: ...
     def add_output(self, value: str) -> None:
         """
-        Make a value of the graph one of its outputs, the last one.
+        Make a value of the graph its last output.
 
         Its type is that of its ValueInfo, or of its initializer. In a subgraph, the node that holds it
         must fit: both branches of an If need as many outputs as the node has.
@@ -1718,11 +1718,11 @@ class Graph:
         makes it. Types of later values are not checked: `check()` compares them.
 
         Raises:
-            TypeError: it is no node.
+            TypeError: it is not a node.
             ValueError: another output of the node is used; it has no first input; its output would have
                 to be an input, an initializer, a value of a graph around this one, or another output; a
-                subgraph has its own value of the name that it would then see; or it is no node of this
-                graph or function.
+                subgraph that uses the output has a value of its own with the name of the input; or the node
+                is in another graph or function.
             ParseError: `model.duplicate_name`: several nodes make one of the values.
             EditError: the graph or function was removed from its model.
         """
@@ -1764,7 +1764,7 @@ class Graph:
         Return the node whose outputs include `value`, or None.
 
         A subgraph sees the values of the graphs around it: if it does not make `value`, the node may be in
-        one of them. A value without a producer is an input, an initializer, or not a value that is seen here.
+        one of them. A value without a producer is an input, an initializer, or not visible here.
 
         The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
         after an edit they read the nodes that were edited.
@@ -1777,8 +1777,8 @@ class Graph:
         """
         Rename a value of the graph, with everything that refers to it.
 
-        A value is an input, an initializer or an output of a node. What refers to it is what
-        `initializers.rename` lists.
+        A value is an input, an initializer or an output of a node. `initializers.rename` lists what can refer
+        to it.
 
         Args:
             old: the name; or the new names of many values by their old ones.
@@ -1793,16 +1793,16 @@ class Graph:
 
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
         """
-        Let all that uses the value `old` use the value `new` instead.
+        Replace all uses of the value `old` by the value `new`.
 
-        That is nodes, those of subgraphs and of training included, and their sharding specs. The node that
-        makes `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from
-        `old`, then call this. `old` itself stays, with what describes it.
+        Uses are inputs of nodes, also in subgraphs and in training, and sharding specs. The node that makes
+        `new` keeps its inputs, so a node can be put behind a value: insert one that makes `new` from `old`,
+        then call this. `old` itself stays, with its type and documentation.
 
         Args:
-            old: the name of a value that is seen here.
-            new: the same.
-            outputs: let outputs be the other value as well, with its name and its type.
+            old: the name of a value that is visible in this graph or function.
+            new: the name of another one.
+            outputs: also replace `old` as an output, by the name and the type of `new`.
 
         Raises:
             KeyError: there is no value of a name.
@@ -1848,11 +1848,11 @@ class Graph:
     @property
     def dimension_params(self) -> builtins.dict[str, builtins.list[builtins.tuple[str, int]]]:
         """
-        Where the types of values have each name of a dimension.
+        The names of dimensions, with the values and axes that have them.
 
-        A dict of the names, in the order of first use. Each has a list of pairs: the name of an input, an
-        output or an inner value of this graph, and the axis. In the type of a sequence, a map or an
-        optional, it is the axis of what that holds.
+        A dict by name, in the order of first use. Each name has a list of pairs: the name of an input, an
+        output or an inner value of this graph, and the axis. For a sequence, a map or an optional, the axis is
+        that of its elements.
         """
 
     @property
@@ -1886,7 +1886,7 @@ class Graph:
     @property
     def metadata_props(self) -> StringMapping:
         """
-        Named values, as for Model.
+        The metadata, as for Model.
         """
 
     @metadata_props.setter
@@ -2064,11 +2064,11 @@ class Initializers(MutableMapping[str, Tensor]):
 
     def replace(self, name: str, values: Any) -> None:
         """
-        Give an initializer other values of the same shape, in the type that it has.
+        Replace the values of an initializer, whose type and shape stay.
 
         Args:
-            name: of the initializer.
-            values: what can be assigned. Numbers of another type are converted as by NumPy's `astype`; large
+            name: the name of the initializer.
+            values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
                 arrays of the same type are not copied.
 
         Raises:
@@ -2276,23 +2276,24 @@ class Tensor:
         The result is that of `numpy.histogram` for the values as float64. Each bin goes from its lower edge
         to below its upper one; the last bin has its upper edge, too. NaN, and values outside the edges, are
         in no bin: `Model.stats` counts NaN and infinities. Reads all values, in several threads, and keeps
-        few of them in memory.
+        few of them in memory; values in fields such as `int64_data` are decoded as a whole.
 
         Args:
-            bins: the number of bins, which then have one width and go from the least finite value to the
-                greatest one; or the edges of the bins, which may not fall. At most 65 536 bins.
+            bins: the number of bins of equal width, from the least finite value to the greatest one; or the
+                edges of the bins, in ascending order. At most 65 536 bins.
             sample: read only about this many values, in runs of 16 384 that are spread evenly. None reads
                 all.
 
         Returns:
-            Two arrays: the counts as int64, and the edges as float64, which are one more. A tensor without
-            finite values has edges from 0 to 1; if all are equal, the edges are 0.5 away from them.
+            Two arrays: the counts as int64, and the edges as float64, one edge more than counts. For a
+            tensor without finite values, the edges go from 0 to 1; if all values are equal, from 0.5 below
+            to 0.5 above.
 
         Raises:
             TensorError: the shape, the type and the stored bytes do not agree.
             ExternalDataError: the external file is missing, too short or unsafe.
             FileChangedError: the file has changed since it was loaded.
-            TypeError: the tensor holds strings or complex numbers.
+            TypeError: the tensor holds strings or complex numbers, or `bins` is not a number or numbers.
             ValueError: there are no bins, or too many; or an edge is NaN or less than the one before.
 
         Example:
@@ -2496,7 +2497,7 @@ class Tensor:
     @property
     def segment(self) -> ProtoView | None:
         """
-        The `begin` and the `end` of the piece of a tensor that this one is, or None.
+        If this is a piece of a larger tensor, its `begin` and `end` in that tensor; otherwise None.
 
         Pieces of one name are read as one tensor.
         """

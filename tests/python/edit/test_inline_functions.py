@@ -130,7 +130,7 @@ def test_functions_that_stay_keep_references() -> None:
     outer = function("G", ["a"], ["b"], [referring("F", "al", "be")], attributes=["be"])
     message = model_of([call("G", ["x"], ["y"], be=3.0)], [elu, outer])
     found = inlined(message, ["F"])
-    assert ran(found)[0].tolist() == ran(message)[0].tolist()
+    assert results(found) == results(message)
     wanted = onnx.inliner.inline_selected_functions(message, [(D, "F")])
     assert found.functions[0].node == wanted.functions[0].node
 
@@ -392,7 +392,7 @@ def test_what_a_call_gives_is_not_put_in_without_bounds() -> None:
         uses_of_an_attribute(1, 1000, attributes=["text"]),
         uses_of_an_attribute(1000, 1000, attribute_protos=default),
     ):
-        refused(message, onnxmap.LimitError, r"the nodes of the functions need 1\d{9} bytes")
+        refused(message, onnxmap.LimitError, r"the nodes of the functions need [12]\d{9} bytes")
     once = inlined(uses_of_an_attribute(300, 1, attributes=["text"]))  # 300 times were counted
     assert once.graph.node[0].attribute[0].s == LARGE.encode()
 

@@ -143,7 +143,7 @@ def test_names_are_swapped() -> None:
         ({"nope": 1}, {}, KeyError, "no dimension 'nope'"),
         ({}, {"nope": [1]}, KeyError, "no input 'nope'"),
         ({}, {"x": [1]}, ValueError, "has 2 dimensions, not 1"),
-        ({"batch": 2}, {"x": [3, 32]}, ValueError, "'batch' would be two different"),
+        ({"batch": 2}, {"x": [3, 32]}, ValueError, "'batch' would get two different"),
         ({"batch": -1}, {}, ValueError, "not negative"),
         ({"batch": 1.5}, {}, TypeError, "float"),
         ({1: 2}, {}, TypeError, "str"),
