@@ -20,7 +20,7 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
 #include "model/equality.hpp"
-#include "surgery/value_edits.hpp"
+#include "surgery/rewiring.hpp"
 
 namespace onnxmap::bindings {
 

@@ -15,8 +15,8 @@
 #include "surgery/inline_functions.hpp"
 #include "surgery/merge.hpp"
 #include "surgery/prune.hpp"
+#include "surgery/rewiring.hpp"
 #include "surgery/set_dims.hpp"
-#include "surgery/value_edits.hpp"
 
 namespace onnxmap::bindings {
 

@@ -1,4 +1,4 @@
-#include "surgery/value_edits.hpp"
+#include "surgery/rewiring.hpp"
 
 #include <algorithm>
 #include <array>
