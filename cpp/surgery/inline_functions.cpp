@@ -20,6 +20,7 @@
 #include "surgery/bodies.hpp"
 #include "surgery/called_functions.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/inlinable.hpp"
 #include "surgery/inlined_body.hpp"
 #include "surgery/inlined_size.hpp"
 
@@ -164,12 +165,12 @@ class InliningFunctions {
         if (std::exchange(function.state, Function::State::open) == Function::State::open)
             fail_cycle(function);
         if (path_.size() > depth_) fail_too_deep();
-        check_names(function);
+        check_names(function.message, depth_);
         const Message& body = function.message;
         function.size = size_of(body, depth_);
         for_each_call(body, depth_,
                       [&](const Message&, std::uint64_t, const Message& node, Function& other) {
-                          check_call(node, other);
+                          check_call(node, other.message);
                           read(other);
                           function.height = std::max(function.height, other.height + 1);
                           function.calls.push_back({node, &other});
@@ -230,58 +231,6 @@ class InliningFunctions {
                         " calls itself, so its calls cannot be replaced by its nodes: " + text);
     }
 
-    // A value inside that hides an input would get the name of what the call gives.
-    void check_names(const Function& function) const {
-        const Message& body = function.message;
-        std::unordered_set<std::string_view> inputs;
-        std::unordered_set<std::string_view> made;
-        const wire::FieldRow& formal = field<"FunctionProto.input">;
-        body.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
-        const auto note = [&](std::string_view name) {
-            if (!name.empty() && inputs.contains(name)) {
-                throw std::invalid_argument(
-                    "a node or subgraph of the function " + in_quotes(function.key) +
-                    " makes a value " + in_quotes(name) +
-                    ", which is also the name of its input: rename one before");
-            }
-        };
-        model::CapturedUses uses([](auto&&...) {}, note);
-        const wire::FieldRow& nodes = field<"FunctionProto.node">;
-        body.for_each_value(nodes, [&](const wire::Field& each) {
-            const model::Node node(body, nodes, each);
-            node.for_each_output([&](std::string_view name) {
-                note(name);
-                made.insert(name);
-            });
-            uses.find_below(node, depth_);
-        });
-        const wire::FieldRow& outputs = field<"FunctionProto.output">;
-        body.for_each_value(outputs, [&](const wire::Field& each) {
-            if (made.contains(each.text()) || inputs.contains(each.text())) return;
-            throw std::invalid_argument("no node of the function " + in_quotes(function.key) +
-                                        " makes its output " + in_quotes(each.text()));
-        });
-    }
-
-    static void check_call(const Message& node, const Function& function) {
-        const auto check = [&](const wire::FieldRow& given, const wire::FieldRow& formal,
-                               const char* what) {
-            const std::uint64_t count = count_of(node, given);
-            const std::uint64_t most = count_of(function.message, formal);
-            if (count <= most) return;
-            throw std::invalid_argument("a node calls the function " + in_quotes(function.key) +
-                                        " with " + std::to_string(count) + " " + what +
-                                        ", but it has " + std::to_string(most));
-        };
-        check(field<"NodeProto.input">, field<"FunctionProto.input">, "inputs");
-        check(field<"NodeProto.output">, field<"FunctionProto.output">, "outputs");
-    }
-    static std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
-        std::uint64_t count = 0;
-        message.for_each_value(row, [&](const wire::Field&) { ++count; });
-        return count;
-    }
-
     // Training runs the main graph with others, so their names are shared.
     std::vector<Root> roots() {
         const Message root = document_.root();
@@ -324,7 +273,7 @@ class InliningFunctions {
                 graph, depth_,
                 [&](const Message& body, std::uint64_t position, const Message& node,
                     Function& function) {
-                    check_call(node, function);
+                    check_call(node, function.message);
                     check_defaults(node, function, [&](std::string_view name) {
                         return !with_default.contains(name);
                     });

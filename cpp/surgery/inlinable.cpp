@@ -1,0 +1,73 @@
+#include "surgery/inlinable.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "model/captured_values.hpp"
+#include "model/node.hpp"
+#include "surgery/called_functions.hpp"
+
+namespace onnxmap::surgery {
+
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
+    std::uint64_t count = 0;
+    message.for_each_value(row, [&](const wire::Field&) { ++count; });
+    return count;
+}
+
+}  // namespace
+
+void check_names(const Message& body, std::uint32_t max_depth) {
+    const std::string key = function_key(body);
+    std::unordered_set<std::string_view> inputs;
+    std::unordered_set<std::string_view> made;
+    const wire::FieldRow& formal = field<"FunctionProto.input">;
+    body.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
+    const auto note = [&](std::string_view name) {
+        if (!name.empty() && inputs.contains(name)) {
+            throw std::invalid_argument("a node or subgraph of the function " + in_quotes(key) +
+                                        " makes a value " + in_quotes(name) +
+                                        ", which is also the name of its input: rename one before");
+        }
+    };
+    model::CapturedUses uses([](auto&&...) {}, note);
+    const wire::FieldRow& nodes = field<"FunctionProto.node">;
+    body.for_each_value(nodes, [&](const wire::Field& each) {
+        const model::Node node(body, nodes, each);
+        node.for_each_output([&](std::string_view name) {
+            note(name);
+            made.insert(name);
+        });
+        uses.find_below(node, max_depth);
+    });
+    const wire::FieldRow& outputs = field<"FunctionProto.output">;
+    body.for_each_value(outputs, [&](const wire::Field& each) {
+        if (made.contains(each.text()) || inputs.contains(each.text())) return;
+        throw std::invalid_argument("no node of the function " + in_quotes(key) +
+                                    " makes its output " + in_quotes(each.text()));
+    });
+}
+
+void check_call(const Message& node, const Message& function) {
+    const auto check = [&](const wire::FieldRow& given, const wire::FieldRow& formal,
+                           const char* what) {
+        const std::uint64_t count = count_of(node, given);
+        const std::uint64_t most = count_of(function, formal);
+        if (count <= most) return;
+        throw std::invalid_argument(
+            "a node calls the function " + in_quotes(function_key(function)) + " with " +
+            std::to_string(count) + " " + what + ", but it has " + std::to_string(most));
+    };
+    check(field<"NodeProto.input">, field<"FunctionProto.input">, "inputs");
+    check(field<"NodeProto.output">, field<"FunctionProto.output">, "outputs");
+}
+
+}  // namespace onnxmap::surgery
