@@ -590,8 +590,9 @@ class Model:
 
         It does so in all graphs, in training and in the functions that stay. Values and nodes of a
         body keep their names if these are unused, and get a number otherwise: `x_2`. Attributes of
-        the call or their defaults take the places of references. Nodes also get the metadata of the
-        call, value infos come along, and so do the imports of the functions.
+        the call or their defaults take the places of references; one that refers to an attribute of
+        a function that stays is kept. Nodes also get the metadata of the call, value infos come
+        along, and so do the imports of the functions.
 
         Args:
             names: which functions: their names, or `domain::name`, with `:overload` if they have
@@ -606,7 +607,8 @@ class Model:
             ValueError: a function imports another version of a domain than what calls it; two
                 functions are the same one; a call has more inputs or outputs than its function, or
                 passes a graph that has calls; a function does not make a value that it returns, or
-                makes one with the name of an input.
+                makes one with the name of an input; or has a default for an attribute that a
+                function that stays gives it, perhaps without a value.
             ParseError: `model.cycle`: a function calls itself, perhaps through others.
             LimitError: `limit.overlap`: the bodies would take more than `Limits(overlap=...)` times
                 the size of the model (256 MiB always fit). `limit.depth`: functions call each other
