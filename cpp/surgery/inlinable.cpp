@@ -25,12 +25,12 @@ std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
 
 }  // namespace
 
-void check_names(const Message& body, std::uint32_t max_depth) {
-    const std::string key = function_key(body);
+void check_names(const Message& function, std::uint32_t max_depth) {
+    const std::string key = function_key(function);
     std::unordered_set<std::string_view> inputs;
     std::unordered_set<std::string_view> made;
     const wire::FieldRow& formal = field<"FunctionProto.input">;
-    body.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
+    function.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
     const auto note = [&](std::string_view name) {
         if (!name.empty() && inputs.contains(name)) {
             throw std::invalid_argument("a node or subgraph of the function " + in_quotes(key) +
@@ -40,8 +40,8 @@ void check_names(const Message& body, std::uint32_t max_depth) {
     };
     model::CapturedUses uses([](auto&&...) {}, note);
     const wire::FieldRow& nodes = field<"FunctionProto.node">;
-    body.for_each_value(nodes, [&](const wire::Field& each) {
-        const model::Node node(body, nodes, each);
+    function.for_each_value(nodes, [&](const wire::Field& each) {
+        const model::Node node(function, nodes, each);
         node.for_each_output([&](std::string_view name) {
             note(name);
             made.insert(name);
@@ -49,7 +49,7 @@ void check_names(const Message& body, std::uint32_t max_depth) {
         uses.find_below(node, max_depth);
     });
     const wire::FieldRow& outputs = field<"FunctionProto.output">;
-    body.for_each_value(outputs, [&](const wire::Field& each) {
+    function.for_each_value(outputs, [&](const wire::Field& each) {
         if (made.contains(each.text()) || inputs.contains(each.text())) return;
         throw std::invalid_argument("no node of the function " + in_quotes(key) +
                                     " makes its output " + in_quotes(each.text()));
