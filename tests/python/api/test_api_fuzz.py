@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 from support.api_fuzz.rules import LEFT_OUT, members_of
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
 HERE = Path(__file__).parents[1]
 FUZZ = "support.api_fuzz"
 pytest.importorskip("fsspec")
-SEQUENCES = 40 if SANITIZED else 60
+SEQUENCES = 60 if EXHAUSTIVE else 40 if SANITIZED else 25
 
 
 def fuzz(journal: Path, *arguments: str, timeout: float = 600) -> dict[str, Any]:

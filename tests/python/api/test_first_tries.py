@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from support.models.sample import floats, model_of, operator_set
+from support.processes.subprocesses import run_python
 
 import onnxmap
 from onnxmap import DataType, OperatorStatus
@@ -237,8 +236,8 @@ def test_a_missing_package_says_what_to_install(
     made = model_of([floats("w", 3)])
     made.graph.sparse_initializer.add(values=floats("s", 1), indices=floats("", 1), dims=[3])
     (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
-    command = [sys.executable, "-c", MISSING, package, str(tmp_path / "m.onnx"), call]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_python(MISSING, package, str(tmp_path / "m.onnx"), call)
+    assert done.returncode == 0, done.stderr
     text, name = done.stdout.splitlines()
     assert text.endswith(f"; pip install 'onnxmap[{extra}]'")
     assert name == package

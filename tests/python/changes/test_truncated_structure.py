@@ -27,8 +27,11 @@ WHOLE_COLUMNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("watch", ["watch", "no watch"])
-@pytest.mark.parametrize("way", ["mmap"] if SANITIZED else ["mmap", "buffer", "read"])
+@pytest.mark.parametrize(
+    ("way", "watch"),
+    [("mmap", "watch"), ("mmap", "no watch")]
+    + ([] if SANITIZED else [("buffer", "no watch"), ("read", "watch"), ("read", "no watch")]),
+)
 def test_every_part_of_a_cut_model(tmp_path: Path, way: str, watch: str) -> None:
     found = facts_from(READ_ALL, str(tmp_path), way, watch)
     for cut, answers in found.items():

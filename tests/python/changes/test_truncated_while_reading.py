@@ -14,7 +14,7 @@ folder, cut, mib, cuts, watch = sys.argv[1:]
 facts = read_while_cut(folder, cut, int(mib), int(cuts), watch == "watch")
 report(**facts, left=left_of(folder))
 """
-MIB, CUTS = (32, 1_000) if LONG else (16, 50) if EXHAUSTIVE else (4, 20)
+MIB, CUTS = (32, 1_000) if LONG else (16, 50) if EXHAUSTIVE else (4, 12)
 
 
 @pytest.mark.parametrize("watch", ["watch", "no watch"])

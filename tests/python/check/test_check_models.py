@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 from collections import Counter
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import onnx
 import pytest
@@ -25,6 +25,11 @@ EXPLAINED = {
 }
 
 
+@cache
+def errors_of(path: Path) -> list[tuple[str, str]]:
+    return errors_in(path)
+
+
 def packaged(package: str) -> list[Path]:
     """The models of an installed package."""
     spec = importlib.util.find_spec(package)
@@ -38,7 +43,7 @@ def unexplained(name: str, findings: list[tuple[str, str]]) -> list[tuple[str, s
 
 
 def test_models_of_onnx() -> None:
-    found = {str(path): unexplained(path.parent.name, errors_in(path)) for path in MODELS}
+    found = {str(path): unexplained(path.parent.name, errors_of(path)) for path in MODELS}
     assert {name: errors for name, errors in found.items() if errors} == {}
     assert len(found) == 149
 
@@ -47,36 +52,35 @@ def test_models_of_onnxruntime() -> None:
     paths = packaged("onnxruntime")
     if not paths:
         pytest.skip("onnxruntime is not installed")
-    found = {path.name: unexplained(path.name, errors_in(path)) for path in paths}
+    found = {path.name: unexplained(path.name, errors_of(path)) for path in paths}
     assert {name: errors for name, errors in found.items() if errors} == {}
 
 
 @pytest.fixture(scope="module")
-def cases() -> list[Any]:
-    return all_cases()
+def findings() -> dict[str, list[tuple[str, str]]]:
+    """Of each case."""
+    return {
+        case.name: found_in(onnxmap.loads(case.model.SerializeToString()), values=True)
+        for case in all_cases()
+    }
 
 
-def test_node_cases(cases: list[Any]) -> None:
-    rules: Counter[str] = Counter()
+def test_node_cases(findings: dict[str, list[tuple[str, str]]]) -> None:
     found: dict[str, list[tuple[str, str]]] = {}
-    for case in cases:
-        findings = found_in(onnxmap.loads(case.model.SerializeToString()), values=True)
-        rules.update(rule for rule, _ in findings)
-        errors = [each for each in findings if LEVELS[each[0]] == "error"]
-        if left := unexplained(case.name, errors):
-            found[case.name] = left
+    for name, of_case in findings.items():
+        if left := unexplained(name, [each for each in of_case if LEVELS[each[0]] == "error"]):
+            found[name] = left
     assert found == {}
-    assert len(cases) >= 1800
+    assert len(findings) >= 1800
+    rules = Counter(rule for of_case in findings.values() for rule, _ in of_case)
     assert rules["type.not_tensor"] > 0  # the cases have sequences
 
 
-def test_every_explanation_is_of_a_finding(cases: list[Any]) -> None:
+def test_every_explanation_is_of_a_finding(findings: dict[str, list[tuple[str, str]]]) -> None:
     pytest.importorskip("onnxruntime")  # it has one of the models
-    seen = {
-        (case.name, rule) for case in cases for rule, _ in errors_in(case.model.SerializeToString())
-    }
+    seen = {(name, rule) for name, of_case in findings.items() for rule, _ in of_case}
     for path in MODELS:
-        seen |= {(path.parent.name, rule) for rule, _ in errors_in(path)}
+        seen |= {(path.parent.name, rule) for rule, _ in errors_of(path)}
     for path in packaged("onnxruntime"):
-        seen |= {(path.name, rule) for rule, _ in errors_in(path)}
+        seen |= {(path.name, rule) for rule, _ in errors_of(path)}
     assert set(EXPLAINED) <= seen

@@ -147,14 +147,14 @@ class TestLs:
         path = tmp_path / "many.onnx"
         one = TensorProto(data_type=TensorProto.INT8, dims=[1], raw_data=b"1")
         model = onnx.ModelProto(ir_version=10)
-        for number in range(100_000):
+        for number in range(20_000):
             one.name = f"tensor.{number}"
             model.graph.initializer.append(one)
         path.write_bytes(model.SerializeToString())
         lines = run("ls", path).out.splitlines()
-        assert len(lines) == 1 + 100_000
-        assert lines[-1].split()[0] == "tensor.99999"
-        assert len(json.loads(run("ls", path, "--json").out)) == 100_000
+        assert len(lines) == 1 + 20_000
+        assert lines[-1].split()[0] == "tensor.19999"
+        assert len(json.loads(run("ls", path, "--json").out)) == 20_000
 
     def test_a_model_without_initializers(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "none.onnx"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +22,7 @@ from support.models.weighted import (
     values_of,
 )
 from support.processes.command_line import Run
+from support.processes.subprocesses import run_python
 
 import onnxmap
 from onnxmap import _core
@@ -376,6 +375,12 @@ class TestFailures:
         assert names_in(tmp_path) == before
 
 
+def crashing(count: int, when: str, *words: str) -> int:
+    """The exit status of a command that ends at this change of a name."""
+    code = "import runpy; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
+    return run_python(code, str(CRASHING), str(count), when, *words).returncode
+
+
 class TestCrashes:
     @pytest.mark.parametrize("place", ["n.onnx", "to/m.onnx", "elsewhere"])
     @pytest.mark.parametrize("when", ["before", "after"])
@@ -386,9 +391,7 @@ class TestCrashes:
         out = elsewhere / "m.onnx" if place == "elsewhere" else tmp_path / place
         for count in range(1, 9):
             values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
-            words = ["mv", str(tmp_path / "m.onnx"), str(out)]
-            line = [sys.executable, str(CRASHING), str(count), when, *words]
-            status = subprocess.run(line, stdout=subprocess.DEVNULL, check=False).returncode
+            status = crashing(count, when, "mv", str(tmp_path / "m.onnx"), str(out))
             found = [read(tmp_path / "m.onnx"), read(out)]
             assert values in found
             assert all(each in (None, values) for each in found)
@@ -409,8 +412,7 @@ class TestCrashes:
             values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
             old = save_weighted(out, {"a": "n.data"}, first_seed=5)
             words = ["mv", str(tmp_path / "m.onnx"), str(out), "--overwrite"]
-            line = [sys.executable, str(CRASHING), str(count), "before", *words]
-            status = subprocess.run(line, stdout=subprocess.DEVNULL, check=False).returncode
+            status = crashing(count, "before", *words)
             assert read(out) in (old, values)
             assert read(tmp_path / "m.onnx") in (None, values)
             for name in names_in(tmp_path):

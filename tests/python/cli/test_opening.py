@@ -16,6 +16,7 @@ import pytest
 from onnx import TensorProto
 from support.models.hard_names import save, tensor
 from support.processes.command_line import Ran, Run, piped
+from support.processes.subprocesses import run_python
 
 import onnxmap
 from onnxmap.cli import COMMANDS, bench
@@ -246,14 +247,21 @@ def test_warnings_are_plain_text(tmp_path: Path, command: str) -> None:
 def completions(line: str, folder: Path) -> list[str]:
     """What the shell is told when Tab is pressed at the end of the line."""
     answer = folder / "answer"
-    ran = piped(
-        environment={
-            "_ARGCOMPLETE": "1",
-            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
-            "_ARGCOMPLETE_IFS": "\n",
-            "COMP_LINE": line,
-            "COMP_POINT": str(len(os.fsencode(line))),
-        },
+    environment = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+        "_ARGCOMPLETE_IFS": "\n",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(os.fsencode(line))),
+    }
+    ran = run_python(
+        """
+    import os
+    os.environ.update(json.loads(sys.argv.pop()))
+    from onnxmap.cli import main
+    sys.exit(main())
+        """,
+        json.dumps(environment),
     )
     assert ran.returncode == 0, ran.stderr
     return [word.strip() for word in answer.read_text().splitlines()]

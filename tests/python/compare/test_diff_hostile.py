@@ -143,7 +143,7 @@ def test_a_file_that_was_cut(tmp_path: Path) -> None:
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer's own handler of signals")
 def test_a_file_that_is_cut_meanwhile(tmp_path: Path) -> None:
     """Every comparison is right, or it reports the change."""
-    values = np.arange(1, 4 << 20, dtype=np.float32)
+    values = np.arange(1, 1 << 20, dtype=np.float32)
     a, b = (
         write(model_of([numpy_helper.from_array(values, "w")]), tmp_path / name) for name in "ab"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,7 @@ def test_time_is_linear(verb: str) -> None:
     assert too_steep(lambda: work(small), lambda: work(large)) is None
 
 
+@cache
 def nested(depth: int, names: int) -> bytes:
     """Subgraphs in subgraphs, of which the innermost uses values of the main graph."""
     output = helper.make_tensor_value_info("y", 1, [2])

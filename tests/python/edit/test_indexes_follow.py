@@ -18,7 +18,7 @@ from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
-PROGRAMS = 5_000 if LONG else 10 if SANITIZED else 150 if EXHAUSTIVE else 25
+PROGRAMS = 5_000 if LONG else 10 if SANITIZED else 150 if EXHAUSTIVE else 15
 SIZE = 20  # edits of a program
 BY_NAME = (
     "producers", "consumers", "uses", "values by name", "nodes by name", "functions by name",

@@ -22,8 +22,8 @@ from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
-PROGRAMS = 100_000 if LONG else 4 if SANITIZED else 1_000 if EXHAUSTIVE else 60
-PROGRAMS_A_TEST = min(20, PROGRAMS)
+PROGRAMS = 100_000 if LONG else 4 if SANITIZED else 1_000 if EXHAUSTIVE else 30
+PROGRAMS_A_TEST = min(10, PROGRAMS)
 SIZE = 20  # edits of a program
 MOST_HANDLES = 12  # that are looked at after each edit
 LARGE = 2000  # numbers whose bytes are not copied

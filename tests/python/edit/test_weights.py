@@ -49,21 +49,22 @@ def same(found: Any, expected: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (3, 5), (LARGE,)], ids=str)
 @pytest.mark.parametrize("kind", NUMERIC, ids=lambda kind: kind.name)
-def test_every_type_and_shape(kind: DataType, shape: tuple[int, ...]) -> None:
+def test_every_type_and_shape(kind: DataType) -> None:
     model = rich()
-    array = array_of(kind, shape)
-    model.initializers["w"] = array
-    model.initializers["new"] = array
-    for name in ("w", "new"):
-        tensor = model.initializers[name]
-        assert (tensor.dtype, tensor.shape) == (kind, shape)
-        assert same(tensor.numpy(), array)
+    arrays = {}
+    for shape in ((), (0, 3), (1,), (3, 5), (LARGE,)):
+        arrays["w"] = arrays[f"new {shape}"] = array = array_of(kind, shape)
+        for name in ("w", f"new {shape}"):
+            model.initializers[name] = array
+            tensor = model.initializers[name]
+            assert (tensor.dtype, tensor.shape) == (kind, shape)
+            assert same(tensor.numpy(), array)
     made = saved(model).graph.initializer
-    assert [made[0].name, made[-1].name] == ["w", "new"]
-    expected = numpy_helper.from_array(array, "w")
-    for tensor in (made[0], made[-1]):
+    of_arrays = [made[0], *made[-5:]]
+    assert [tensor.name for tensor in of_arrays] == list(arrays)
+    for tensor, (name, array) in zip(of_arrays, arrays.items(), strict=True):
+        expected = numpy_helper.from_array(array, name)
         assert (tensor.data_type, list(tensor.dims)) == (expected.data_type, list(expected.dims))
         assert tensor.raw_data == expected.raw_data
 

@@ -12,7 +12,7 @@ from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="random_links_test does the same in C++")
 
-TREES = 2_000 if LONG else 100 if EXHAUSTIVE else 40
+TREES = 2_000 if LONG else 100 if EXHAUSTIVE else 20
 
 
 def all_were_met(met: dict[str, int]) -> bool:

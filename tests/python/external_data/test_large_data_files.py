@@ -66,39 +66,39 @@ def test_a_data_file_of_a_terabyte(tmp_path: Path, io: str) -> None:
 def test_a_length_of_a_petabyte(tmp_path: Path, io: str) -> None:
     """A file of 1 KB is refused at once by every reading, without memory for the tensor."""
     (tmp_path / "w.bin").write_bytes(bytes(1024))
-    for number, entries in enumerate(
-        [
-            external_entries(b"w.bin", 0, PIB),
-            external_entries(b"w.bin", PIB, PIB),
-            external_entries(b"w.bin", 0, 0),
-        ]
-    ):
-        message = model_of(tensor_message(FLOAT, PIB // 4, entries))
-        (tmp_path / f"{number}.onnx").write_bytes(message)
-        facts = facts_from(
-            """
-            import numpy as np
-            import onnxmap
-            tensor = onnxmap.load(sys.argv[1], io=sys.argv[2]).initializers["t"]
+    paths = []
+    for offset, length in ((0, PIB), (PIB, PIB), (0, 0)):
+        message = tensor_message(FLOAT, PIB // 4, external_entries(b"w.bin", offset, length))
+        paths.append(tmp_path / f"{offset} {length}.onnx")
+        paths[-1].write_bytes(model_of(message))
+    facts = facts_from(
+        """
+        import numpy as np
+        import onnxmap
+        io, *paths = sys.argv[1:]
+
+        def code(read):
+            try:
+                read()
+            except onnxmap.ExternalDataError as error:
+                return error.code
+
+        def codes(path):
+            tensor = onnxmap.load(path, io=io).initializers["t"]
             reads = [tensor.numpy, lambda: tensor.numpy(copy=True), tensor.tobytes,
                      lambda: tensor.numpy(dtype="f8"), lambda: tensor.numpy(writable=True),
-                     lambda: tensor[:3],
-                     lambda: onnxmap.load(sys.argv[1], io=sys.argv[2]).views()]
-            def code(read):
-                try:
-                    read()
-                except onnxmap.ExternalDataError as error:
-                    return error.code
-            code(tensor.numpy)
-            before = peak_kib()
-            codes = [code(read) for read in reads]
-            report(codes=codes, kib=peak_kib() - before)
-            """,
-            str(tmp_path / f"{number}.onnx"),
-            io,
-        )
-        assert facts["codes"] == ["ext.bounds"] * 7
-        assert facts["kib"] < 1024 or SANITIZED
+                     lambda: tensor[:3], lambda: onnxmap.load(path, io=io).views()]
+            return [code(read) for read in reads]
+
+        codes(paths[0])
+        before = peak_kib()
+        report(codes=[codes(path) for path in paths], kib=peak_kib() - before)
+        """,
+        io,
+        *map(str, paths),
+    )
+    assert facts["codes"] == [["ext.bounds"] * 7] * 3
+    assert facts["kib"] < 1024 or SANITIZED
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])

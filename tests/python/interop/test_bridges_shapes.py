@@ -20,6 +20,7 @@ from support.run_options import EXHAUSTIVE
 import onnxmap
 
 VERSIONS = (13, 18, 21, 26) if EXHAUSTIVE else (21,)
+STEP = 1 if EXHAUSTIVE else 3  # between the models that are converted
 
 
 def types_of(message: ModelProto) -> dict[tuple[str, str], onnx.TypeProto]:
@@ -64,14 +65,14 @@ def test_shapes_of_another_version(
 ) -> None:
     """onnx's converter infers shapes first."""
     count = 0
-    for i, path in enumerate(wheel_models()):
+    for i, path in enumerate(list(wheel_models())[::STEP]):
         (folder := tmp_path / str(i)).mkdir()
         model = opened(path, folder)
         converted = onnx.version_converter.convert_version(onnx.load(path), version)
         model.convert_version(version)
         assert types_of(message_of(model)) == types_of(converted), path
         count += bool(converted.graph.value_info)
-    assert count > 20
+    assert count > 20 // STEP
 
 
 def test_a_conversion_that_fails_infers_nothing() -> None:

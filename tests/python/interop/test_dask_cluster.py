@@ -18,8 +18,8 @@ from support.tensors.stored import NUMERIC, model_head, random_codes, stored, va
 
 import onnxmap
 
-WORKERS = 3
-ROWS, COLUMNS = 8192, 4096  # 128 MiB of float32
+WORKERS = 2
+ROWS, COLUMNS = 4096, 4096  # 64 MiB of float32
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +65,12 @@ def test_weights_stay_where_they_are(
     client: Client, model_file: Path, weights: np.ndarray[Any, Any]
 ) -> None:
     array = onnxmap.load(model_file).to_dask(chunks="4MiB")["t"]
-    assert len(array.chunks[0]) == 32
+    assert len(array.chunks[0]) == 16
     total = array.astype(np.float64).sum()
     assert len(cloudpickle.dumps(total.__dask_graph__())) < 10_000
     result, sent = sent_while(client, total)
     assert result == pytest.approx(weights.sum(dtype=np.float64))
-    assert sent < 400_000  # of 128 MiB: the messages of a cluster about 32 tasks
+    assert sent < 400_000  # of 64 MiB: the messages of a cluster about 16 tasks
     vector = np.ones(COLUMNS, np.float32)
     product, sent = sent_while(client, array @ vector)
     np.testing.assert_allclose(product, weights @ vector, rtol=1e-3, atol=1e-3)
@@ -90,12 +90,12 @@ def test_a_worker_opens_a_tensor_once(client: Client, model_file: Path) -> None:
     before = client.run(dask_counting.opened_tensors)
     model_file.touch()  # gives the file another state, which no process has opened
     array = onnxmap.load(model_file).to_dask(chunks="1MiB")["t"]
-    assert array.npartitions == 128
+    assert array.npartitions == 64
     array.sum().compute()
     after = client.run(dask_counting.opened_tensors)
     opened = [after[worker][0] - before[worker][0] for worker in after]
     found = [after[worker][1] - before[worker][1] for worker in after]
-    assert sum(opened) + sum(found) == 128
+    assert sum(opened) + sum(found) == 64
     assert max(opened) <= 2  # the threads of a process may begin at the same time
     assert client.run(dask_counting.mapped_files) == {worker: [] for worker in after}
 

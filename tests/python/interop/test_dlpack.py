@@ -166,37 +166,40 @@ def test_the_truth_of_copy_is_asked_once(way: str, value: bool, tmp_path: Path) 
     assert truth.asked == 2
 
 
-@pytest.mark.parametrize("way", PLACES)
-def test_a_consumer_that_writes_does_no_harm(way: str, tmp_path: Path) -> None:
+def test_a_consumer_that_writes_does_no_harm(tmp_path: Path) -> None:
     """A mapped file is safe even from a consumer that ignores the flag. In a child process."""
     code = """
     from pathlib import Path
     import numpy as np
     from support.oracles.dlpack_reader import READ_ONLY, read
     from support.tensors.places import place
-    folder, where = Path(sys.argv[1]), sys.argv[2]
     data = bytes(range(105)) * 4
-    tensor = place(where, "FLOAT", [105], data, folder)
-    view = tensor.numpy()
-    files = {path: path.read_bytes() for path in folder.iterdir()}
     arguments = [{"max_version": (1, 0)}, {}, {"max_version": (1, 0), "copy": True}, {"copy": True}]
-    exports = [read(tensor.__dlpack__(**given)) for given in arguments for _ in range(2)]
-    written = []
-    for first, second in zip(exports[::2], exports[1::2]):
-        assert first.data(420) == second.data(420) == data
-        if where in ("loads", "read") and first.flags & READ_ONLY:
-            continue  # memory that the caller or the tensor may share, and is said to be read-only
-        first.write(bytes(420))
-        assert (first.data(420), second.data(420)) == (bytes(420), data)
-        assert view.tobytes() == tensor.numpy().tobytes() == tensor.tobytes() == data
-        written.append(first.name.decode())
-    assert {path: path.read_bytes() for path in folder.iterdir()} == files
-    report(written=written)
+
+    def written(where):
+        folder = Path(sys.argv[1], where)
+        folder.mkdir()
+        tensor = place(where, "FLOAT", [105], data, folder)
+        view = tensor.numpy()
+        files = {path: path.read_bytes() for path in folder.iterdir()}
+        exports = [read(tensor.__dlpack__(**given)) for given in arguments for _ in range(2)]
+        for first, second in zip(exports[::2], exports[1::2]):
+            assert first.data(420) == second.data(420) == data
+            if where in ("loads", "read") and first.flags & READ_ONLY:
+                continue  # memory that others may share, and is said to be read-only
+            first.write(bytes(420))
+            assert (first.data(420), second.data(420)) == (bytes(420), data)
+            assert view.tobytes() == tensor.numpy().tobytes() == tensor.tobytes() == data
+            yield first.name.decode()
+        assert {path: path.read_bytes() for path in folder.iterdir()} == files
+
+    report(**{where: list(written(where)) for where in sys.argv[2:]})
     """
     legacy, versioned = "dltensor", "dltensor_versioned"
-    shared = [versioned] if way in ("mmap", "external") else []
-    expected = [*shared, legacy, versioned, legacy]
-    assert facts_from(code, str(tmp_path), way) == {"written": expected}
+    own = [legacy, versioned, legacy]
+    assert facts_from(code, str(tmp_path), *PLACES) == {
+        way: [versioned, *own] if way in ("mmap", "external") else own for way in PLACES
+    }
 
 
 @pytest.mark.parametrize("type_name", NUMPY_READS)
@@ -313,17 +316,15 @@ def test_an_array_of_the_export_holds_the_file(tmp_path: Path) -> None:
     assert str(tmp_path) not in Path("/proc/self/maps").read_text()
 
 
-@pytest.mark.parametrize("way", PLACES)
-def test_ten_thousand_exports_leave_nothing_behind(way: str, tmp_path: Path) -> None:
+def test_ten_thousand_exports_leave_nothing_behind(tmp_path: Path) -> None:
     code = """
     import gc, os
     from pathlib import Path
     import numpy as np
     from support.oracles.dlpack_reader import read
     from support.tensors.places import place
-    tensor = place(sys.argv[2], "FLOAT", [40_000], bytes(160_000), Path(sys.argv[1]))
 
-    def turn():
+    def turn(tensor):
         tensor.__dlpack__(max_version=(1, 0))
         tensor.__dlpack__()
         tensor.__dlpack__(max_version=(1, 0), copy=True)
@@ -337,15 +338,22 @@ def test_ten_thousand_exports_leave_nothing_behind(way: str, tmp_path: Path) -> 
         with open("/proc/self/maps") as maps:
             return len(os.listdir("/proc/self/fd")), sum(1 for _ in maps), resident_kib()
 
-    for _ in range(200):
-        turn()
-    before = state()
-    for _ in range(2000):
-        turn()
-    after = state()
-    report(descriptors=after[0] - before[0], maps=after[1] - before[1], kib=after[2] - before[2])
+    def growth(way):
+        folder = Path(sys.argv[1], way)
+        folder.mkdir()
+        tensor = place(way, "FLOAT", [40_000], bytes(160_000), folder)
+        for _ in range(200):
+            turn(tensor)
+        before = state()
+        for _ in range(2000):
+            turn(tensor)
+        return [after - one for after, one in zip(state(), before)]
+
+    report(**{way: growth(way) for way in sys.argv[2:]})
     """
-    facts = facts_from(code, str(tmp_path), way)
-    assert facts["descriptors"] == 0
-    assert facts["maps"] <= 2 or SANITIZED
-    assert facts["kib"] < 1024 or SANITIZED  # ASan keeps freed memory in quarantine
+    found = facts_from(code, str(tmp_path), *PLACES)
+    assert list(found) == list(PLACES)
+    for way, (descriptors, maps, kib) in found.items():
+        assert descriptors == 0, way
+        assert maps <= 2 or SANITIZED, way
+        assert kib < 1024 or SANITIZED, way  # ASan keeps freed memory in quarantine

@@ -269,11 +269,11 @@ def test_a_change_that_the_samples_miss(tmp_path: Path) -> None:
         pickle.loads(pickled).compute()
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_schedulers(scheduler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scheduler", "workers"), [("threads", 2), ("processes", 1)])
+def test_schedulers(scheduler: str, workers: int, tmp_path: Path) -> None:
     path, values = large(tmp_path, (500, 200))
     arrays = onnxmap.load(path).to_dask(chunks=(50, 200))
-    found = (arrays["t"].T @ arrays["t"]).compute(scheduler=scheduler, num_workers=2)
+    found = (arrays["t"].T @ arrays["t"]).compute(scheduler=scheduler, num_workers=workers)
     np.testing.assert_allclose(found, values.T @ values, rtol=1e-3, atol=1e-3)
 
 

@@ -10,14 +10,14 @@ import pytest
 from support import wire_bytes as wire
 from support.models.paged import FLOAT, external_entries, model_of, tensor_message
 from support.processes.subprocesses import facts_from
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 pytestmark = pytest.mark.skipif(
     SANITIZED, reason="UBSan needs descriptors; descriptor_pool_test does the same in C++"
 )
 
-DATA_FILES = 2_000
-MODELS = 10_000 if LONG else 1_000
+DATA_FILES = 2_000 if EXHAUSTIVE else 500
+MODELS = 10_000 if LONG else 1_000 if EXHAUSTIVE else 400
 FOLDERS = 300
 MOST_HELD = 32  # the most descriptors of files and folders in a process
 
@@ -53,7 +53,7 @@ def tensor(number: int, location: str, offset: int) -> bytes:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_many_tensors_in_one_file(tmp_path: Path, io: str) -> None:
-    count = 20_000
+    count = 20_000 if EXHAUSTIVE else 4_000
     (tmp_path / "w.bin").write_bytes(np.arange(count, dtype=np.float32).tobytes())
     tensors = [tensor(i, "w.bin", 4 * i) for i in range(count)]
     (tmp_path / "model.onnx").write_bytes(model_of(*tensors))

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.models.sample import floats, model_of, write
+from support.processes.subprocesses import run_python
 
 import onnxmap
 
@@ -29,6 +30,10 @@ else:
 
 def load(path: str, stdin: int = subprocess.DEVNULL, kind: str = "load") -> str:
     """The output of a process that loads this path. Fails if the process takes 10 seconds."""
+    if stdin == subprocess.DEVNULL:
+        ran = run_python(LOAD, kind, path, timeout=10)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
     command = [sys.executable, "-c", LOAD, kind, path]
     return subprocess.run(
         command, stdin=stdin, capture_output=True, check=True, timeout=10, text=True

@@ -432,8 +432,9 @@ def test_measured_processes_of_other_libraries_do_not_import_the_package() -> No
 def test_files_keep_to_one_subject() -> None:
     everything = [path for layer in LAYERS for path in sources(layer) if path not in TABLES]
     everything += python_files() + sorted((ROOT / "tests").rglob("*.py"))
-    long = [path for path in everything if lines_of(path) > MOST_LINES]
-    assert long == []
+    # Counting lines of code takes most of the time, and there are no more of them than lines.
+    long = [path for path in everything if path.read_text().count("\n") > MOST_LINES]
+    assert [path for path in long if lines_of(path) > MOST_LINES] == []
 
 
 def lines_of(path: Path) -> int:

@@ -7,8 +7,8 @@ in order, in one folder for each page; the last kind with stand-ins for other li
 
 from __future__ import annotations
 
+import contextlib
 import doctest
-import os
 import re
 import shlex
 import shutil
@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
+from support.processes.subprocesses import run_python
 
 from onnxmap import _core
 
@@ -79,14 +80,13 @@ def section(text: str, anchor: str) -> str:
 
 def run_console(block: Block, folder: Path) -> None:
     """Run each `$ onnxmap …` of a block, and compare its output as doctest does."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    code = "from onnxmap.cli import main; sys.exit(main())"
     for example in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = example.partition("\n")
         words = shlex.split(command)
         assert words[0] == "onnxmap", command
-        ran = subprocess.run(
-            words, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
+        with contextlib.chdir(folder):
+            ran = run_python(code, *words[1:])
         assert (ran.returncode, ran.stderr) == (0, ""), command
         assert doctest.OutputChecker().check_output(expected, ran.stdout, OPTIONS), (
             f"line {block.line}: {command}\nexpected:\n{expected}\nfound:\n{ran.stdout}"

@@ -43,7 +43,7 @@ def test_other_processes_open_the_url(server: Server) -> None:
         server.folder / "model.onnx", values, b"data/w.bin", server.folder / "data/w.bin"
     )
     array = onnxmap.load(f"{server.url}/model.onnx").to_dask(chunks=1000)["t"]
-    assert np.array_equal(array.compute(scheduler="processes", num_workers=2), values)
+    assert np.array_equal(array.compute(scheduler="processes", num_workers=1), values)
 
 
 def test_the_names_of_arrays_identify_the_state_of_the_file(server: Server) -> None:

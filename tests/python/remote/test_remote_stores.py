@@ -146,9 +146,9 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def test_s3(s3: Any, tmp_path: Path) -> None:
-    """64 MB, in the model and beside it, written to and read from a server that speaks S3."""
-    tensors = {"head": floats(1000), "a": floats(8 * MIB), "b": floats(100, seed=1)}
-    outside = floats(8 * MIB, seed=2)
+    """32 MB, in the model and beside it, written to and read from a server that speaks S3."""
+    tensors = {"head": floats(1000), "a": floats(4 * MIB), "b": floats(100, seed=1)}
+    outside = floats(4 * MIB, seed=2)
     inline = write_inline(tmp_path / "m.onnx", tensors)
     external = write_external(
         tmp_path / "x.onnx", outside, b"weights/w 1.bin", tmp_path / "weights/w 1.bin"

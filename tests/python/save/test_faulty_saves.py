@@ -55,7 +55,7 @@ def test_old_files_or_new_ones(kind: str, tmp_path: Path) -> None:
     save, main_file, folder, most = sys.argv[1:]
     report(**outcomes(save, main_file, Path(folder), eval(most)))
         """,
-        *SAVES[kind], str(tmp_path), "None" if EXHAUSTIVE else "5",
+        *SAVES[kind], str(tmp_path), "None" if EXHAUSTIVE else "3",
         timeout=3600 if EXHAUSTIVE else 120,
     )  # fmt: skip
     assert facts["problems"] == [], facts

@@ -14,7 +14,7 @@ from support.run_options import EXHAUSTIVE, LONG
 import onnxmap
 from onnxmap.cli import main
 
-SEEDS = 3000 if LONG else 300 if EXHAUSTIVE else 30
+SEEDS = 3000 if LONG else 300 if EXHAUSTIVE else 15
 STEPS = 12
 NAMES = ("m.onnx", "n.onnx", "m.onnx.bak", "m", "m.pb", "m.json", "m.textproto", "x.data", "k.bin")
 

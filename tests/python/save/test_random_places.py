@@ -22,7 +22,7 @@ from support.saves.models import weight
 import onnxmap
 from onnxmap import cli
 
-PROGRAMS = 20_000 if LONG else 500 if EXHAUSTIVE else 10 if SANITIZED else 40
+PROGRAMS = 20_000 if LONG else 500 if EXHAUSTIVE else 10 if SANITIZED else 20
 STEPS = 14
 MODELS = ("m.onnx", "n.onnx", "sub/k.onnx")
 DATA = ("w.data", "x.data", "sub/w.data", ".hidden", "m.onnx.edited.data", "m.onnx.data")

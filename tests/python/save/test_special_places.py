@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.processes.subprocesses import facts_from
 from support.saves.models import SAVE_MODELS
 
 import onnxmap
@@ -144,10 +145,23 @@ def test_commands_write_standard_output(
     if out == "stdout":
         out = str(tmp_path / "stdout")
         (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
-    words = [sys.executable, "-m", "onnxmap", command[0], str(source), *command[1:], out]
-    piped = subprocess.run(words, capture_output=True, check=True).stdout
-    with (tmp_path / "out").open("wb") as file:
-        subprocess.run(words, stdout=file, check=True)
+    facts = facts_from(
+        """
+    import os
+    from onnxmap.cli import main
+    reading, pipe = os.pipe()
+    file = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT)
+    of_this_process = os.dup(1)
+    for descriptor in (pipe, file):
+        os.dup2(descriptor, 1)
+        assert main(sys.argv[1:]) == 0
+        sys.stdout.flush()
+    os.dup2(of_this_process, 1)
+    report(piped=os.read(reading, 1 << 16).hex())
+        """,
+        str(tmp_path / "out"), command[0], str(source), *command[1:], out,
+    )  # fmt: skip
+    piped = bytes.fromhex(facts["piped"])
     expected = onnxmap.load(source)
     if command[0] == "set":
         expected.metadata_props["key"] = "value"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 Make = Callable[[int], Array]
 
 
+@lru_cache(maxsize=1)
 def tensor_of(type_name: str, count: int) -> onnxmap.Tensor:
     data = stored(type_name, random_codes(type_name, count))
     return onnxmap.loads(in_buffer(type_name, [count], data, offset=1)[0]).initializers["t"]
 
 
+@lru_cache(maxsize=1)
 def typed(count: int) -> onnxmap.Tensor:
     """INT64 elements as varints of one byte each."""
-    numbers = bytes(i & 0x7F for i in range(count))
+    numbers = (np.arange(count) & 0x7F).astype(np.uint8).tobytes()
     tensor = wire.blob(8, b"t") + wire.scalar(2, 7) + wire.scalar(1, count) + wire.blob(7, numbers)
     return onnxmap.loads(wire.blob(7, wire.blob(5, tensor))).initializers["t"]
 

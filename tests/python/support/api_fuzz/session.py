@@ -127,7 +127,6 @@ class Session:
                 needed = [one for one, is_needed, _ in parameters(function) if is_needed]
                 fitting = ", ".join(fitting_for(name, one)[0] for one in needed)
                 self._tour_from(f"onnxmap.{name}({fitting})", calls)
-                gc.freeze()  # what is left are modules that the call imported
 
     def _tour_from(self, line: str, calls: Counter[str]) -> None:
         faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
@@ -163,6 +162,7 @@ class Session:
                     fitting = ", ".join(fitting_for(member, one)[0] for one in needed)
                     lines[-1] = f"some({name}.{member}({fitting}))"
         self._clear()
+        gc.freeze()  # what is left are modules that the calls imported
 
     # Making lines.
 
