@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
@@ -73,7 +74,7 @@ class InliningFunctions {
             plan(plans_.back());
         }
         std::uint64_t nbytes = 0;
-        for (const Plan& each : plans_) nbytes = sum(nbytes, each.nbytes);
+        for (const Plan& each : plans_) nbytes = add_sat(nbytes, each.nbytes);
         model::check_overlap(document, {}, nbytes, "the nodes of the functions");
     }
 
@@ -281,7 +282,8 @@ class InliningFunctions {
                     if (made.callers.empty() || made.callers.back().body.key() != body.key())
                         made.callers.push_back({body, {}});
                     made.callers.back().calls.emplace_back(position, node);
-                    made.nbytes = sum(made.nbytes, function.size.nbytes_of(node, function.message));
+                    made.nbytes =
+                        add_sat(made.nbytes, function.size.nbytes_of(node, function.message));
                 });
         }
         std::map<std::string_view, std::int64_t> versions;

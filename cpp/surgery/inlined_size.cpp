@@ -17,11 +17,6 @@ namespace {
 constexpr std::uint64_t kBytesOfNode = 64;    // what a node takes besides its own bytes, at least
 constexpr std::uint64_t kBytesOfNumber = 16;  // behind a name that is taken
 
-std::uint64_t product(std::uint64_t a, std::uint64_t b) noexcept {
-    std::uint64_t result = 0;
-    return checked_mul(a, b, result) ? result : UINT64_MAX;
-}
-
 // Adds what a call may make larger in a message.
 void count(const Message& message, const wire::FieldRow& holder, std::uint32_t depth_left,
            InlinedSize& size) {
@@ -50,11 +45,6 @@ std::uint64_t largest(const Message& message, const wire::FieldRow& row) {
 
 }  // namespace
 
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
-    std::uint64_t result = 0;
-    return checked_add(a, b, result) ? result : UINT64_MAX;
-}
-
 std::uint64_t InlinedSize::nbytes_of(const Message& call, const Message& function) const {
     std::uint64_t name = 0;
     const auto measure = [&](const wire::Field& each) {
@@ -65,29 +55,30 @@ std::uint64_t InlinedSize::nbytes_of(const Message& call, const Message& functio
     std::uint64_t metadata = 0;
     const wire::FieldRow& entries = field<"NodeProto.metadata_props">;
     call.for_each_value(entries, [&](const wire::Field& each) {
-        metadata = sum(metadata, call.inner(entries, each).nbytes());
+        metadata = add_sat(metadata, call.inner(entries, each).nbytes());
     });
     const std::uint64_t attribute =
         std::max(largest(call, field<"NodeProto.attribute">),
                  largest(function, field<"FunctionProto.attribute_proto">));
-    return sum(sum(nbytes, product(nodes, metadata)),
-               sum(product(names, name + kBytesOfNumber), product(references, attribute)));
+    return add_sat(add_sat(nbytes, mul_sat(nodes, metadata)),
+                   add_sat(mul_sat(names, name + kBytesOfNumber), mul_sat(references, attribute)));
 }
 
 void InlinedSize::add_call(const Message& call, const Message& called, const InlinedSize& size,
                            std::uint32_t max_depth) {
-    nbytes = sum(nbytes, size.nbytes_of(call, called));
+    nbytes = add_sat(nbytes, size.nbytes_of(call, called));
     InlinedSize given;  // in the call's attributes, which may be put in for each reference
     count(call, field<"FunctionProto.node">, max_depth, given);
-    nodes = sum(nodes, sum(size.nodes, product(given.nodes, size.references)));
-    names = sum(names, sum(size.names, product(given.names, size.references)));
-    references = sum(references, sum(size.references, product(given.references, size.references)));
+    nodes = add_sat(nodes, add_sat(size.nodes, mul_sat(given.nodes, size.references)));
+    names = add_sat(names, add_sat(size.names, mul_sat(given.names, size.references)));
+    references =
+        add_sat(references, add_sat(size.references, mul_sat(given.references, size.references)));
 }
 
 InlinedSize size_of(const Message& function, std::uint32_t max_depth) {
     InlinedSize size;
     count(function, field<"ModelProto.functions">, max_depth, size);
-    size.nbytes = sum(function.nbytes(), product(size.nodes, kBytesOfNode));
+    size.nbytes = add_sat(function.nbytes(), mul_sat(size.nodes, kBytesOfNode));
     return size;
 }
 

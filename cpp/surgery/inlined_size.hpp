@@ -8,9 +8,6 @@
 
 namespace onnxmap::surgery {
 
-/// The sum, or the largest number.
-[[nodiscard]] std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept;
-
 /// What takes the place of a call, without what the call gives.
 struct InlinedSize {
     std::uint64_t nbytes = 0;
