@@ -150,15 +150,14 @@ void Dependents::find_constants(const model::Node& node, const std::string& path
 // matter.
 Dependents::Makers Dependents::makers_in(const Scope& scope) {
     Makers makers;
-    const auto add = [&](std::string_view name, const Message& maker) {
+    model::for_each_made(scope.body, [&](std::string_view name, const Message& maker) {
         if (&maker.table() == &onnx::message<"TensorProto">) {
             makers.insert_or_assign(name, maker);
         } else if (!scope.is_outermost ||
                    (model::is_node(maker) && value_of_constant(model::Node(maker)))) {
             makers.emplace(name, maker);
         }
-    };
-    model::for_each_made(scope.body, add);
+    });
     return makers;
 }
 

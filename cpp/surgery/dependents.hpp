@@ -47,7 +47,7 @@ class Dependents {
     void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
     void enter(const onnx::Message& message, const std::string& path, std::uint32_t depth_left);
     void find_constants(const model::Node& node, const std::string& path);
-    [[nodiscard]] static Makers makers_in(const Scope& scope);
+    static Makers makers_in(const Scope& scope);
     [[nodiscard]] Makers constants_in(const model::FieldIndex& main) const;
     [[nodiscard]] bool holds_size(std::string_view name);
     [[nodiscard]] bool tensor_holds_size(const onnx::Message& message) const;
