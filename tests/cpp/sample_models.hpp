@@ -47,6 +47,16 @@ namespace onnxmap::test {
     return bytes;
 }
 
+/// A node of some operator that uses and makes values, as the content of a NodeProto.
+[[nodiscard]] inline Bytes operation(const std::vector<std::string_view>& inputs,
+                                     const std::vector<std::string_view>& outputs,
+                                     const Bytes& attributes = {}) {
+    Bytes fields;
+    for (const auto name : inputs) append(fields, blob(1, name));
+    for (const auto name : outputs) append(fields, blob(2, name));
+    return join(fields, blob(4, "Op"), attributes);
+}
+
 /// A ModelProto around the fields of a graph.
 [[nodiscard]] inline Bytes graph_with(const std::vector<Bytes>& nodes) {
     Bytes graph = blob(2, "g");

@@ -18,10 +18,7 @@ using ValueNames = std::vector<std::string_view>;
 using NodeNumbers = std::vector<std::uint32_t>;
 
 Bytes node_of(const ValueNames& inputs, const ValueNames& outputs, const Bytes& attributes = {}) {
-    Bytes fields;
-    for (const auto name : inputs) append(fields, blob(1, name));
-    for (const auto name : outputs) append(fields, blob(2, name));
-    return blob(1, join(fields, blob(4, "Op"), attributes));
+    return blob(1, operation(inputs, outputs, attributes));
 }
 
 Bytes subgraph(const Bytes& fields) {

@@ -17,13 +17,6 @@ using surgery::Dataflow;
 using Names = std::vector<std::string_view>;
 using Numbers = std::vector<std::uint32_t>;
 
-Bytes operation(const Names& inputs, const Names& outputs, const Bytes& attributes = {}) {
-    Bytes fields;
-    for (const auto name : inputs) append(fields, blob(1, name));
-    for (const auto name : outputs) append(fields, blob(2, name));
-    return join(fields, blob(4, "Op"), attributes);
-}
-
 // The names are views of the model.
 struct ReadNodes : LoadedModel, Dataflow {
     explicit ReadNodes(const std::vector<Bytes>& nodes) : LoadedModel(graph_with(nodes)) {
