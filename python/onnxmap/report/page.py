@@ -87,12 +87,14 @@ def _save(place: Path, page: bytes) -> None:
 
 def _check_place(place: Path, models: Sequence[Model]) -> None:
     """Refuse to write over a file that the models still read, maybe of a model they came from."""
+    if not place.exists():
+        return
     files = {model.path or "" for model in models}
     files.update(os.fsdecode(model._open().absolute_path) for model in models)
     for _, tensor in (pair for model in models for pair in model.tensors()):
         with suppress(OnnxMapError):  # only this tensor is wrong
             files.add(tensor.file or "")
-    if place.exists() and any(Path(file).is_file() and place.samefile(file) for file in files):
+    if any(Path(file).is_file() and place.samefile(file) for file in files):
         raise SaveError(
             f"{place} is a file of the model; choose another path for the page",
             code="save.own_data",
