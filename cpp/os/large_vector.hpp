@@ -39,7 +39,7 @@ class HugePageAllocator {
     friend bool operator==(HugePageAllocator, HugePageAllocator) noexcept { return true; }
 
   private:
-    static constexpr std::size_t kLeast = 1 << 20;
+    static constexpr std::size_t kLeast = 1 << 19;
 
     static bool is_large(std::size_t count) noexcept { return count * sizeof(T) >= kLeast; }
 
