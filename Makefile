@@ -38,10 +38,10 @@ macos: ## the core for macOS, compiled and linked, not run (needs ziglang from P
 plain: ## the C++ tests with POSIX alone, without what Linux adds, under the sanitizers of asan
 	$(IN_BIN) cmake --workflow --preset plain
 
-# The extension lies in an environment over that of the tools, which has what the tests import.
+# The extension is installed in an environment on top of that of the tools, which has what the tests import.
 asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(IN_BIN) cmake --workflow --preset asan
-	$(PYTHON) -m venv --clear --without-pip build/asan-venv
+	$(IN_BIN) python -m venv --clear --without-pip build/asan-venv
 	$(IN_BIN) python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >$$(echo build/asan-venv/lib/python*/site-packages)/tools.pth
 	ONNXMAP_SANITIZE=1 $(IN_BIN) python -m pip --python build/asan-venv install --no-deps --no-build-isolation .
 	tools/with_sanitizers build/asan-venv/bin/python -m pytest -n auto $(TESTS)

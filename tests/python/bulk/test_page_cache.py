@@ -69,9 +69,8 @@ model.evict(names)
 """
 
 
-@pytest.mark.parametrize(
-    ("names", "io"), [("a", "mmap"), ("b", "read"), ("a b", "mmap"), ("a b", "read")]
-)
+@pytest.mark.parametrize("io", MODES)
+@pytest.mark.parametrize("names", ["a", "b", "a b"])
 def test_pages_of_the_chosen_tensors_are_requested_and_dropped(
     two: Path, names: str, io: str
 ) -> None:

@@ -12,7 +12,7 @@ from support import wire_bytes as wire
 from support.processes.subprocesses import facts_from
 from support.readers.structure import STEPS
 from support.readers.tensors import excused
-from support.run_options import SANITIZED
+from support.run_options import EXHAUSTIVE, SANITIZED
 
 import onnxmap
 
@@ -27,11 +27,15 @@ WHOLE_COLUMNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("way", "watch"),
-    [("mmap", "watch"), ("mmap", "no watch")]
-    + ([] if SANITIZED else [("buffer", "no watch"), ("read", "watch"), ("read", "no watch")]),
-)
+RUNS = [
+    (way, watch)
+    for way in (["mmap"] if SANITIZED else ["mmap", "buffer", "read"])
+    for watch in ("watch", "no watch")
+    if EXHAUSTIVE or (way, watch) != ("buffer", "watch")  # a buffer has no file to watch
+]
+
+
+@pytest.mark.parametrize(("way", "watch"), RUNS)
 def test_every_part_of_a_cut_model(tmp_path: Path, way: str, watch: str) -> None:
     found = facts_from(READ_ALL, str(tmp_path), way, watch)
     for cut, answers in found.items():

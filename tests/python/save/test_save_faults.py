@@ -150,14 +150,15 @@ def test_a_limit_on_the_size_of_files(options: str, limit: int, tmp_path: Path) 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     model = onnxmap.load(source)
     model.doc_string = "edited"
-    no_limit = resource.RLIM_INFINITY
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), no_limit))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), old[1]))
     facts = {"errno": 0}
     try:
         onnxmap.save(model, saved, **eval(options))
     except OSError as error:
         facts = {"errno": error.errno, "filename": error.filename}
-    resource.setrlimit(resource.RLIMIT_FSIZE, (no_limit, no_limit))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
     report(**facts)
     """,
         str(large), str(folder / "saved.onnx"), str(limit), repr(FULL[options]),

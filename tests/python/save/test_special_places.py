@@ -141,7 +141,10 @@ def test_a_stream_takes_no_data_file(source: Path) -> None:
 def test_commands_write_standard_output(
     command: list[str], out: str, source: Path, tmp_path: Path
 ) -> None:
-    """Into a pipe, and into a file, which gets the model and nothing else."""
+    """Into a pipe, and into a file, which gets the model and nothing else.
+
+    Nobody reads the pipe meanwhile, so the model must fit into it: 64 KiB.
+    """
     if out == "stdout":
         out = str(tmp_path / "stdout")
         (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
@@ -151,12 +154,12 @@ def test_commands_write_standard_output(
     from onnxmap.cli import main
     reading, pipe = os.pipe()
     file = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT)
-    of_this_process = os.dup(1)
+    stdout = os.dup(1)
     for descriptor in (pipe, file):
         os.dup2(descriptor, 1)
         assert main(sys.argv[1:]) == 0
         sys.stdout.flush()
-    os.dup2(of_this_process, 1)
+    os.dup2(stdout, 1)
     report(piped=os.read(reading, 1 << 16).hex())
         """,
         str(tmp_path / "out"), command[0], str(source), *command[1:], out,

@@ -87,10 +87,10 @@ def check(tensor: onnxmap.Tensor, bins: Any = 10) -> tuple[Array, Array]:
 def test_random_bits_of_every_length(type_name: str) -> None:
     """Random bits are NaN, infinite, subnormal and as large as possible, too."""
     rng = np.random.default_rng(1)
-    for count in [*range(20), 1000, 2047, 2048, 2049, 10_001]:
+    for i, count in enumerate([*range(20), 1000, 2047, 2048, 2049, 10_001]):
         tensor = tensor_of(type_name, random_codes(type_name, count), count % 16)
         every = (1, 2, 7, 100)
-        for bins in every if EXHAUSTIVE else every[count % 4 : count % 4 + 1]:
+        for bins in every if EXHAUSTIVE else every[i % 4 : i % 4 + 1]:
             check(tensor, bins)
         finite = np.nan_to_num(wide(tensor.numpy()), posinf=5.0, neginf=-5.0)
         chosen = np.sort(rng.choice(finite, 9)) if count else np.arange(9.0)

@@ -41,8 +41,11 @@ FLOATS_OF_8_BITS = ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2F
 CONVERSIONS = [(name, "FLOAT") for name in TO_FLOAT32] + [("FLOAT", name) for name in FROM_FLOAT32]
 UNPACKINGS = [(name, name) for name in PACKED_BITS]
 OF_LARGE_ARRAYS = UNPACKINGS + CONVERSIONS
-if not EXHAUSTIVE:  # elements of 2, 4, 6, 8 and 32 bits
-    OF_LARGE_ARRAYS = OF_LARGE_ARRAYS[1::5]
+if not EXHAUSTIVE:  # elements of each width
+    OF_LARGE_ARRAYS = [
+        ("UINT2", "UINT2"), ("UINT4", "UINT4"), ("FLOAT6E3M2", "FLOAT6E3M2"), ("INT4", "FLOAT"),
+        ("FLOAT8E5M2", "FLOAT"), ("FLOAT16", "FLOAT"), ("FLOAT", "FLOAT16"),
+    ]  # fmt: skip
 LANES = 64  # more elements than any vector has
 
 

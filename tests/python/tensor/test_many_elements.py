@@ -21,10 +21,10 @@ import onnxmap
 COUNT = 50_021 if SANITIZED else 2_200_017
 HUGE_PAGES = 5 << 20  # an array may begin and end inside one, and threads have stacks
 NAMES = [name for name in ELEMENT_TYPES if name != "STRING"]
-if not EXHAUSTIVE:  # one of the types that are stored alike
+if not EXHAUSTIVE:  # one of the types that are stored and checked alike
     NAMES = list(
         {
-            (kind.field, kind.bits, kind.is_packed, name.startswith("INT")): name
+            (kind.field, kind.bits, kind.is_packed, name.startswith("INT"), name == "BOOL"): name
             for name, kind in ELEMENT_TYPES.items()
             if name in NAMES
         }.values()

@@ -158,8 +158,8 @@ def judge(line: str, error: BaseException, before: list[str]) -> None:
         lines = message.split("\n") if report else [message]
         if not error.code or any(not each.isprintable() or len(each) > 5000 for each in lines):
             raise Failure(line) from error
+    # A function that divides by zero may have been kept as the attribute of an object.
     if isinstance(error, ZeroDivisionError) and not any(
         "1 / 0" in made for made in [*before, line]
     ):
-        # A function that divides by zero may have been kept as the attribute of an object.
         raise Failure(line) from error

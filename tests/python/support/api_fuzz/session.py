@@ -162,7 +162,7 @@ class Session:
                     fitting = ", ".join(fitting_for(member, one)[0] for one in needed)
                     lines[-1] = f"some({name}.{member}({fitting}))"
         self._clear()
-        gc.freeze()  # what is left are modules that the calls imported
+        gc.freeze()  # toured objects stay, and so do modules that the calls imported: skip both
 
     # Making lines.
 

@@ -41,7 +41,7 @@ def facts_after(
     code = _PREPARE + textwrap.dedent(code)
     facts = facts_from(code, str(folder), "\n".join(steps), *arguments, timeout=timeout)
     if "skipped" in facts:
-        import pytest  # which takes a child, that never comes here, half a second
+        import pytest  # Imported here: children never get this far, and it takes half a second.
 
         pytest.skip(facts["skipped"])
     return facts

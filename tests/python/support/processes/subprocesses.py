@@ -116,9 +116,9 @@ def run_python(
     """Run `code` after the prelude. faulthandler reports crashes on standard error.
 
     The process is forked from one that has NumPy and onnxmap, which takes milliseconds. A new
-    interpreter runs `fresh` code, such as code that looks at imports or limits the size of files,
-    which its output is; code that measures memory; and all code if a test has changed the
-    environment, or under sanitizers.
+    interpreter runs `fresh` code, such as code that looks at imports; code that measures memory;
+    and all code if a test has changed the environment, or under sanitizers. The output is a file,
+    so code that limits the size of files must lift the limit before it reports.
     """
     source = PRELUDE.format(here=str(Path(__file__).parents[2])) + textwrap.dedent(code)
     fresh = fresh or SANITIZED or "_kib(" in code or _environment() != _GIVEN

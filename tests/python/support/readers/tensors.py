@@ -6,7 +6,6 @@ For child processes, because SIGBUS ends the process if the core is wrong.
 from __future__ import annotations
 
 import io
-import itertools
 import mmap
 import os
 import pickle
@@ -22,7 +21,7 @@ import ml_dtypes
 import numpy as np
 
 import onnxmap
-from support.models.paged import PAGE, Stored, stored
+from support.models.paged import KINDS, PAGE, Stored, stored
 from support.run_options import EXHAUSTIVE
 
 Reading = Callable[[onnxmap.Tensor], Any]
@@ -111,9 +110,8 @@ def readings_of(one: Stored) -> dict[str, bool]:
 
 _ALL = READS | READS_OF_NUMBERS | VIEWS | VIEWS_OF_NUMBERS | PACKED | IN_PLACE
 _CUTS = ("nothing", "a page", "whole pages", "part of a page")
-# Of a file that is not watched, other calls have one cut each, unless the run is large.
+# Of a file that is not watched, other calls have one cut for each kind, unless the run is large.
 WITH_EVERY_CUT = ("copy", "numpy")
-OWN_CUT = dict(zip(_ALL, itertools.cycle(_CUTS)))
 
 
 def cuts_of(size: int) -> dict[str, int]:
@@ -176,6 +174,7 @@ def view_of(read: Callable[[], Any], file: Path | None, sizes: tuple[int, ...]) 
 def outcomes(folder: str, kind: str, way: str, watch: bool) -> dict[str, dict[str, str]]:
     """The answer of each call after each cut: {cut: {call: answer}}."""
     one, found = stored(kind), {}
+    own_cut = {name: _CUTS[(i + KINDS.index(kind)) % len(_CUTS)] for i, name in enumerate(_ALL)}
     size = one.write(Path(folder)).stat().st_size
     right = {
         name: comparable(_ALL[name](opened(Path(folder, "model.onnx"), way).initializers["t"]))
@@ -185,7 +184,7 @@ def outcomes(folder: str, kind: str, way: str, watch: bool) -> dict[str, dict[st
     for cut, length in cuts_of(size).items():
         found[cut] = {}
         for name, shows_file in readings_of(one).items():
-            if not (watch or EXHAUSTIVE or name in WITH_EVERY_CUT or cut == OWN_CUT[name]):
+            if not (watch or EXHAUSTIVE or name in WITH_EVERY_CUT or cut == own_cut[name]):
                 continue
             # After a crash, the last line names the call.
             sys.stderr.write(f"{kind}, {way}, watch={watch}, cut to {cut}: {name}\n")

@@ -1,18 +1,21 @@
 """A plugin of pytest that makes functions of onnx from the verbs of surgery.
 
 onnx's own tests of these functions then test the verbs. What their arguments ask for beyond a verb
-is an ordinary edit, as a user would write it.
+is an ordinary edit, as a user would write it. The run fails if the tests never call one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import onnx.checker
 import onnx.compose
 import onnx.inliner
 import onnx.tools.update_model_dims
 import onnx.utils
+import pytest
 from onnx import GraphProto, ModelProto, helper
 
 import onnxmap
@@ -105,7 +108,7 @@ def _inline_selected_functions(
     inline_schema_functions: bool = False,
 ) -> ModelProto:
     if inline_schema_functions:
-        return _ITS_OWN(model, function_ids, exclude, inline_schema_functions)
+        return _INLINE_OF_ONNX(model, function_ids, exclude, inline_schema_functions)
     opened = _opened(model)
     chosen = [
         f"{function.domain}::{function.name}"
@@ -121,6 +124,9 @@ def _inline_selected_functions(
 
 def _inline_local_functions(model: ModelProto, convert_version: bool = False) -> ModelProto:
     if convert_version:
+        copy = ModelProto()
+        copy.CopyFrom(model)
+        model = copy
         (version,) = {each.version for each in model.opset_import if not each.domain}
         for function in model.functions:
             for each in function.opset_import:
@@ -129,10 +135,32 @@ def _inline_local_functions(model: ModelProto, convert_version: bool = False) ->
     return _inline_selected_functions(model, [], exclude=True)
 
 
-_ITS_OWN = onnx.inliner.inline_selected_functions
-onnx.compose.merge_models = _merge_models
-onnx.compose.merge_graphs = _merge_graphs
-onnx.utils.extract_model = _extract_model
-onnx.tools.update_model_dims.update_inputs_outputs_dims = _update_inputs_outputs_dims
-onnx.inliner.inline_local_functions = _inline_local_functions
-onnx.inliner.inline_selected_functions = _inline_selected_functions
+# Functions that stand in the schemas of operators, not in the model, are onnx's own business.
+_INLINE_OF_ONNX = onnx.inliner.inline_selected_functions
+_NEVER_CALLED: set[Callable[..., Any]] = {
+    _merge_models, _merge_graphs, _extract_model, _update_inputs_outputs_dims,
+    _inline_local_functions, _inline_selected_functions,
+}  # fmt: skip
+
+
+def _noted(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _NEVER_CALLED.discard(function)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    if exitstatus == 0 and _NEVER_CALLED:
+        names = sorted(function.__name__ for function in _NEVER_CALLED)
+        pytest.exit(f"onnx's tests never called {', '.join(names)}", returncode=1)
+
+
+onnx.compose.merge_models = _noted(_merge_models)
+onnx.compose.merge_graphs = _noted(_merge_graphs)
+onnx.utils.extract_model = _noted(_extract_model)
+onnx.tools.update_model_dims.update_inputs_outputs_dims = _noted(_update_inputs_outputs_dims)
+onnx.inliner.inline_local_functions = _noted(_inline_local_functions)
+onnx.inliner.inline_selected_functions = _noted(_inline_selected_functions)
