@@ -170,6 +170,7 @@ void Edits::set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows 
         const std::lock_guard lock(mutex_);
         Fields& known = messages_[message.key()];
         if (!known) fields_[message.key()] = &known;
+        if (keepers_ > 0 && known) kept_.push_back(known);
         std::swap(known, fields);
         note(message.key());
         log({EditStep::Kind::changed, &message.table(), message.loaded(), changed});
@@ -231,6 +232,8 @@ void Edits::remove(std::vector<ByteView> ranges, std::span<const onnx::Message> 
     {
         const std::lock_guard lock(mutex_);
         add_inside(found, std::move(ranges), messages_);
+        if (keepers_ > 0)
+            for (const auto& [key, fields] : found.edited) kept_.push_back(fields);
         for (const ByteView bytes : found.ranges) {
             remove_range(bytes);
             first_in_place_.erase(first_in_place_.lower_bound(bytes.data()),

@@ -97,6 +97,20 @@ class Edits final : public onnx::Changes {
     void remove(std::span<const onnx::Message> run);
     [[nodiscard]] bool is_removed(const onnx::Message& message) const;
 
+    /// While one lives, the fields that edits replace or remove stay in memory: an operation that
+    /// looks up names between its edits would else find some of them gone. Names of loaded messages
+    /// and short ones stay in any case; long ones may lie in the file of another model.
+    class KeptFields {
+      public:
+        explicit KeptFields(Edits& edits);
+        ~KeptFields();
+        KeptFields(const KeptFields&) = delete;
+        KeptFields& operator=(const KeptFields&) = delete;
+
+      private:
+        Edits& edits_;
+    };
+
     /// Notes that a new message took the place of another one in a list.
     void note_replacement(const onnx::Message& made, const onnx::Message& replaced);
     /// The message whose place this one took, directly or through others that took it before; the
@@ -214,6 +228,8 @@ class Edits final : public onnx::Changes {
     // The sources of held content, by the first byte. Sources may overlap: two views of one buffer.
     std::multimap<const std::uint8_t*, Kept> held_;
     std::size_t most_held_ = 16;  // when the sources that are gone are forgotten next
+    std::size_t keepers_ = 0;     // how many KeptFields there are
+    std::vector<Fields> kept_;
 };
 
 }  // namespace onnxmap::model

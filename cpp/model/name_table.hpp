@@ -9,7 +9,10 @@
 #include <memory_resource>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "os/large_vector.hpp"
@@ -76,6 +79,20 @@ class NameTable {
     // Copies of names, which never move. Null if the names are viewed.
     std::unique_ptr<std::pmr::monotonic_buffer_resource> copies_;
 };
+
+/// For containers of the standard library with names from files as keys: no file can make one slow.
+struct NameHash {
+    std::size_t operator()(std::string_view name) const noexcept {
+        return NameTable::hash_of(name);
+    }
+};
+template <class T>
+using NameMap = std::unordered_map<std::string_view, T, NameHash>;
+using NameSet = std::unordered_set<std::string_view, NameHash>;
+/// The same with names of their own.
+template <class T>
+using TextMap = std::unordered_map<std::string, T, NameHash>;
+using TextSet = std::unordered_set<std::string, NameHash>;
 
 /// Adds names to a table, each after the slots of the next 16 are prefetched. That takes a third of
 /// the time of adding 1,000,000 names at once. `T` is what the caller knows about a name.

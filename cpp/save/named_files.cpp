@@ -2,12 +2,12 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/error.hpp"
 #include "model/edit_message.hpp"
 #include "model/ep_context.hpp"
 #include "model/message_walk.hpp"
+#include "model/name_table.hpp"
 #include "model/tensor.hpp"
 #include "onnx/schema.hpp"
 #include "save/external_use.hpp"
@@ -47,7 +47,7 @@ std::set<std::string> file_locations(const model::Document& document) {
 
 std::vector<std::pair<std::string, std::string>> file_paths(const model::Document& document) {
     std::vector<std::pair<std::string, std::string>> files;
-    std::unordered_map<std::string, std::size_t> known;
+    model::TextMap<std::size_t> known;
     // `path`: finds it, unless the location is not valid.
     const auto add = [&](std::string_view location, const auto& path) {
         const auto [place, is_new] = known.try_emplace(std::string(location), files.size());

@@ -1,12 +1,12 @@
 #include "save/type_changes.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/message_walk.hpp"
+#include "model/name_table.hpp"
 #include "model/node.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
@@ -35,8 +35,8 @@ struct Candidate {
 struct Candidates {
     std::vector<onnx::Message> graphs;
     std::vector<Candidate> tensors;
-    std::vector<std::string> names;               // of them
-    std::unordered_set<std::string> names_taken;  // those that a new name could be
+    std::vector<std::string> names;  // of them
+    model::TextSet names_taken;      // those that a new name could be
 };
 
 // Every new name ends with the name of a type: see free_name().
@@ -45,8 +45,8 @@ void note_taken(Candidates& found, std::string_view name) {
 }
 
 // The names of the values of the main graph that training_info uses.
-std::unordered_set<std::string> used_in_training(const model::Document& document) {
-    std::unordered_set<std::string> used;
+model::TextSet used_in_training(const model::Document& document) {
+    model::TextSet used;
     model::CapturedUses uses(
         [&](std::string_view name, const onnx::Message&, std::uint32_t) { used.emplace(name); });
     const onnx::Message root = document.root();
@@ -64,9 +64,9 @@ using LeavesOut = std::function<bool(const tensor::Header& tensor)>;
 
 // Adds the initializers of a graph, except some.
 void add_candidates(Candidates& found, const onnx::Message& graph, const LeavesOut& leaves_out,
-                    const std::unordered_set<std::string>& fixed = {}) {
-    std::unordered_set<std::string> made;  // by the inputs and initializers
-    std::unordered_set<std::string> fixed_here;
+                    const model::TextSet& fixed = {}) {
+    model::TextSet made;  // by the inputs and initializers
+    model::TextSet fixed_here;
     const std::size_t first = found.tensors.size();
     graph.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
         if (row == &field<"GraphProto.input">) {
@@ -95,7 +95,7 @@ void add_candidates(Candidates& found, const onnx::Message& graph, const LeavesO
 
 Candidates find_candidates(const model::Document& document, const model::InlineTensors& inlines) {
     Candidates found;
-    const std::unordered_set<std::string> fixed = used_in_training(document);
+    const model::TextSet fixed = used_in_training(document);
     model::for_each_graph(document, [&](const std::string& path, const onnx::Message& graph) {
         if (!path.starts_with("graph")) return;
         add_candidates(

@@ -13,7 +13,36 @@ using onnx::Message;
 
 namespace {
 
-std::string key_of(std::string_view domain, std::string_view name, std::string_view overload) {
+struct Names {
+    std::string_view domain;
+    std::string_view name;
+    std::string_view overload;
+};
+
+Names names_of(const Message& function) {
+    if (model::is_node(function)) {
+        return {function.text(field<"NodeProto.domain">), function.text(field<"NodeProto.op_type">),
+                function.text(field<"NodeProto.overload">)};
+    }
+    return {function.text(field<"FunctionProto.domain">),
+            function.text(field<"FunctionProto.name">),
+            function.text(field<"FunctionProto.overload">)};
+}
+
+std::string identity_of(const Names& names) {
+    std::string identity;
+    for (const std::string_view each :
+         {onnx::plain_domain(names.domain), names.name, names.overload}) {
+        identity += std::to_string(each.size()) + ":";
+        identity += each;
+    }
+    return identity;
+}
+
+}  // namespace
+
+std::string function_key(const Message& function) {
+    const auto [domain, name, overload] = names_of(function);
     std::string key(onnx::plain_domain(domain));
     key += "::";
     key += name;
@@ -21,18 +50,7 @@ std::string key_of(std::string_view domain, std::string_view name, std::string_v
     return key;
 }
 
-}  // namespace
-
-std::string function_key(const Message& function) {
-    if (model::is_node(function)) {
-        return key_of(function.text(field<"NodeProto.domain">),
-                      function.text(field<"NodeProto.op_type">),
-                      function.text(field<"NodeProto.overload">));
-    }
-    return key_of(function.text(field<"FunctionProto.domain">),
-                  function.text(field<"FunctionProto.name">),
-                  function.text(field<"FunctionProto.overload">));
-}
+std::string function_identity(const Message& function) { return identity_of(names_of(function)); }
 
 CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of) {
     const Message root = document.root();
@@ -44,9 +62,9 @@ CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of)
         if (of == Needed::Of::all_nodes) needed->need_all();
         needed->find();
         functions_.push_back({std::move(needed), function_key(function)});
-        const auto added = by_key_.add(functions_.back().key);
-        if (added.is_new) of_key_.emplace_back();
-        of_key_[added.position].push_back(functions_.size() - 1);
+        const auto added = by_identity_.add(function_identity(function));
+        if (added.is_new) of_identity_.emplace_back();
+        of_identity_[added.position].push_back(functions_.size() - 1);
     });
 }
 
@@ -66,9 +84,9 @@ void CalledFunctions::call(const Needed& body, model::NameTable& domains) {
         [&](std::string_view domain, std::string_view op_type, std::string_view overload) {
             domains.add(domain);
             if (functions_.empty()) return;
-            const auto known = by_key_.find(key_of(domain, op_type, overload));
+            const auto known = by_identity_.find(identity_of({domain, op_type, overload}));
             if (!known) return;
-            for (const std::size_t i : of_key_[*known]) {
+            for (const std::size_t i : of_identity_[*known]) {
                 if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
             }
         });

@@ -11,9 +11,12 @@
 
 namespace onnxmap::surgery {
 
-/// The identity of a function, or of the one that a node calls, like "domain::name", or
-/// "domain::name:overload".
+/// What users write for a function, or for the one that a node calls: "domain::name", or
+/// "domain::name:overload". The names may have colons, too.
 [[nodiscard]] std::string function_key(const onnx::Message& function);
+
+/// Differs for any two functions that are not of one domain, name and overload.
+[[nodiscard]] std::string function_identity(const onnx::Message& function);
 
 class CalledFunctions {
   public:
@@ -37,8 +40,8 @@ class CalledFunctions {
     void call(const Needed& body, model::NameTable& domains);
 
     std::vector<Function> functions_;
-    model::NameTable by_key_{model::NameTable::Text::copied};
-    std::vector<std::vector<std::size_t>> of_key_;  // several may have one
+    model::NameTable by_identity_{model::NameTable::Text::copied};
+    std::vector<std::vector<std::size_t>> of_identity_;  // several may have one
     std::vector<std::size_t> to_visit_;
     model::NameTable domains_;
 };

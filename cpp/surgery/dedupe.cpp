@@ -1,10 +1,9 @@
-#include <unordered_map>
-#include <unordered_set>
 
 #include "compare/content_matching.hpp"
 #include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
+#include "model/name_table.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/clean.hpp"
@@ -58,15 +57,15 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
 
 // Lets all that uses these values use others instead, and returns the old names of those that no
 // subgraph would hide: only they are replaced. One walk over the graph is for all of them.
-std::unordered_set<std::string_view> replace_uses(const model::Document& document,
-                                                  const Message& graph, const NewNames& names) {
+model::NameSet replace_uses(const model::Document& document, const Message& graph,
+                            const NewNames& names) {
     struct Mention {
         model::UserOfValue user;
         const wire::FieldRow* row;  // of a text; null: an input or output
         NewNames::const_iterator pair;
     };
     std::vector<Mention> mentions;
-    std::unordered_set<std::string_view> made;  // by subgraphs
+    model::NameSet made;  // by subgraphs
     const auto add = [&](std::string_view name, const Message& user, std::uint32_t index,
                          const wire::FieldRow* row) {
         const auto pair = names.find(name);
@@ -81,7 +80,7 @@ std::unordered_set<std::string_view> replace_uses(const model::Document& documen
     uses.find_in(graph, depth);
     for (const Message& training : model::training_info_of(document, graph))
         model::find_in_training(training, depth, uses, [](auto&&...) {});
-    std::unordered_set<std::string_view> replaced;
+    model::NameSet replaced;
     for (const auto& [old, kept] : names) {
         if (!made.contains(kept)) replaced.insert(old);
     }
@@ -121,6 +120,7 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
 std::vector<std::pair<std::string, std::string>> merge_duplicates(
     const model::Document& document, const std::vector<Duplicates>& duplicates) {
     model::check_editable(document, document.root());
+    const model::Edits::KeptFields kept(document.editable());
     std::vector<std::pair<std::string, std::string>> merged;
     for (const auto& [graph, tensors] : duplicates) {
         NewNames names;

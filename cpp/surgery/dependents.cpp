@@ -44,7 +44,7 @@ Dependents::Dependents(const model::Document& document, const Message& main,
                        const InputNames& inputs, const std::set<std::int64_t>& sizes)
     : document_(document), inputs_(inputs), sizes_(sizes) {
     for (PlacedBody& body : all_functions(document))
-        functions_.emplace(function_key(body.message), std::move(body));
+        functions_.emplace(function_identity(body.message), std::move(body));
     const auto fields = document.index(main);
     read_nodes(*fields);
     is_dependent_.resize(flow_.value_count());
@@ -112,7 +112,7 @@ void Dependents::enter(const Message& message, const std::string& path, std::uin
     const model::Node node(message);
     find_constants(node, path);
     if (!functions_.empty()) {
-        const auto called = functions_.equal_range(function_key(message));
+        const auto called = functions_.equal_range(function_identity(message));
         for (auto each = called.first; each != called.second; ++each)
             called_.push_back(each->second);
         functions_.erase(called.first, called.second);
@@ -121,14 +121,12 @@ void Dependents::enter(const Message& message, const std::string& path, std::uin
     std::uint64_t ordinal = 0;
     for (const model::Attribute& attribute : node.attributes().entries) {
         const std::uint64_t place = ordinal++;
-        std::uint64_t i = 0;
-        attribute.for_each_graph([&](const Message& graph) {
+        if (!attribute.may_hold_graph()) continue;
+        const std::string key = attributes + model::path_key(attributes, attribute.name(), place);
+        for_each_graph_of(attribute, [&](const Message& graph, const std::string& inner) {
             bodies_.push_back(graph);
             scopes_.push_back({graph, false, std::nullopt});
-            enter_nodes(graph,
-                        attributes + model::path_key(attributes, attribute.name(), place) +
-                            graph_place(attribute, i++),
-                        depth_left - 1);
+            enter_nodes(graph, key + inner, depth_left - 1);
             scopes_.pop_back();
         });
     }

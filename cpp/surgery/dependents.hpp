@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "model/document.hpp"
+#include "model/name_table.hpp"
 #include "model/node.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/dataflow.hpp"
@@ -36,7 +36,7 @@ class Dependents {
 
   private:
     // What makes the values of a graph or function; found when it is first needed.
-    using Makers = std::unordered_map<std::string_view, onnx::Message>;
+    using Makers = model::NameMap<onnx::Message>;
     struct Scope {
         onnx::Message body;
         bool is_outermost;
@@ -59,8 +59,8 @@ class Dependents {
     Dataflow::Marks is_dependent_;  // by value
     // Nodes of the main graph that matter not only for their values.
     std::vector<std::pair<std::uint32_t, onnx::Message>> entered_;
-    std::vector<model::Node> constant_nodes_;                     // of the main graph
-    std::unordered_multimap<std::string, PlacedBody> functions_;  // by key: not called so far
+    std::vector<model::Node> constant_nodes_;  // of the main graph
+    std::unordered_multimap<std::string, PlacedBody, model::NameHash> functions_;  // not called yet
     std::vector<PlacedBody> called_;
     std::vector<Scope> scopes_;  // around the node that is read, the innermost last
     std::vector<onnx::Message> bodies_;

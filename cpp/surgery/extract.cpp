@@ -4,12 +4,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/graph.hpp"
+#include "model/name_table.hpp"
 #include "surgery/assembly.hpp"
 #include "surgery/called_functions.hpp"
 #include "surgery/graph_parts.hpp"
@@ -37,7 +36,7 @@ std::string listed(const std::vector<std::string_view>& names) {
 
 // A node makes other values.
 struct RenamedOutputs : model::Rewrite {
-    std::unordered_map<std::string_view, std::string> names;
+    model::NameMap<std::string> names;
 
     [[nodiscard]] std::optional<std::string> text(const wire::FieldRow& /*holder*/,
                                                   const wire::FieldRow& row,
@@ -80,7 +79,7 @@ class Extraction {
   private:
     void check_names() const {
         for (const auto* const names : {&inputs_, &outputs_}) {
-            std::unordered_set<std::string_view> seen;
+            model::NameSet seen;
             for (const std::string& name : *names) {
                 if (!seen.insert(name).second)
                     throw std::invalid_argument(in_quotes(name) + " is given twice");
@@ -222,10 +221,10 @@ class Extraction {
     model::Graph graph_;
     const std::vector<std::string>& inputs_;
     const std::vector<std::string>& outputs_;
-    std::unordered_set<std::string_view> given_;
-    std::unordered_set<std::string_view> made_;
-    std::vector<std::string_view> defaults_;            // whose inputs must stay
-    std::unordered_set<std::string_view> made_inside_;  // of subgraphs that are kept
+    model::NameSet given_;
+    model::NameSet made_;
+    std::vector<std::string_view> defaults_;  // whose inputs must stay
+    model::NameSet made_inside_;              // of subgraphs that are kept
     Needed needed_;
     CalledFunctions functions_;
 };

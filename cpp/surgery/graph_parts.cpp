@@ -104,11 +104,6 @@ void set_type(const model::Document& document, const Message& info, const KnownT
     if (known.tensor) describe(document, info.current(), tensor::read_header(*known.tensor));
 }
 
-std::string graph_place(const model::Attribute& attribute, std::uint64_t i) {
-    const bool is_list = attribute.value_field() == &field<"AttributeProto.graphs">;
-    return is_list ? ".graphs[" + std::to_string(i) + "]" : ".g";
-}
-
 bool is_main_graph(const model::NodeValues& body) {
     const model::Document& document = body.document();
     if (!document.is_model()) return false;

@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
+#include "model/name_table.hpp"
 #include "model/node.hpp"
 #include "model/node_values.hpp"
 #include "model/rename.hpp"
@@ -36,8 +36,16 @@ namespace onnxmap::surgery {
 void add_value(const model::Document& document, const onnx::Message& to, const wire::FieldRow& list,
                const model::Graph& graph, std::string_view value);
 
-/// Where the i-th graph of an attribute is, behind the path of the attribute.
-[[nodiscard]] std::string graph_place(const model::Attribute& attribute, std::uint64_t i);
+/// Calls visit(graph, place) for each graph of an attribute: `place` is where it is, behind the
+/// path of the attribute.
+template <class Visit>
+void for_each_graph_of(const model::Attribute& attribute, Visit&& visit) {
+    const bool is_list = attribute.value_field() == &onnx::field<"AttributeProto.graphs">;
+    std::uint64_t i = 0;
+    attribute.for_each_graph([&](const onnx::Message& graph) {
+        visit(graph, is_list ? ".graphs[" + std::to_string(i++) + "]" : std::string(".g"));
+    });
+}
 
 /// The attribute with the value of a Constant node; nothing for other nodes.
 [[nodiscard]] std::optional<model::Attribute> value_of_constant(const model::Node& node);
@@ -61,7 +69,7 @@ void set_number(const model::Document& document, const onnx::Message& message,
                 const wire::FieldRow& row, std::int64_t number);
 
 /// New names of values by their old ones.
-using NewNames = std::unordered_map<std::string_view, std::string_view>;
+using NewNames = model::NameMap<std::string_view>;
 
 /// Lets the sharding specs of a node use new names.
 void rename_shards(const model::Document& document, const onnx::Message& node,

@@ -3,10 +3,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/name_table.hpp"
 #include "model/node.hpp"
 #include "surgery/called_functions.hpp"
 
@@ -15,20 +15,10 @@ namespace onnxmap::surgery {
 using onnx::field;
 using onnx::Message;
 
-namespace {
-
-std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
-    std::uint64_t count = 0;
-    message.for_each_value(row, [&](const wire::Field&) { ++count; });
-    return count;
-}
-
-}  // namespace
-
 void check_names(const Message& function, std::uint32_t max_depth) {
     const std::string key = function_key(function);
-    std::unordered_set<std::string_view> inputs;
-    std::unordered_set<std::string_view> made;
+    model::NameSet inputs;
+    model::NameSet made;
     const wire::FieldRow& formal = field<"FunctionProto.input">;
     function.for_each_value(formal, [&](const wire::Field& each) { inputs.insert(each.text()); });
     const auto note = [&](std::string_view name) {
@@ -56,18 +46,30 @@ void check_names(const Message& function, std::uint32_t max_depth) {
     });
 }
 
-void check_call(const Message& node, const Message& function) {
-    const auto check = [&](const wire::FieldRow& given, const wire::FieldRow& formal,
-                           const char* what) {
-        const std::uint64_t count = count_of(node, given);
-        const std::uint64_t most = count_of(function, formal);
+void check_no_default_graphs(const Message& function) {
+    const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
+    function.for_each_value(defaults, [&](const wire::Field& each) {
+        const model::Attribute attribute(function.inner(defaults, each));
+        attribute.for_each_graph([&](const Message&) {
+            throw std::invalid_argument("the function " + in_quotes(function_key(function)) +
+                                        " has a graph as the default of its attribute " +
+                                        in_quotes(attribute.name()) +
+                                        ": inline other functions by their names");
+        });
+    });
+}
+
+void check_call(const Message& node, const std::string& function, const InlinedSize& size) {
+    const auto check = [&](const wire::FieldRow& given, std::uint64_t most, const char* what) {
+        std::uint64_t count = 0;
+        node.for_each_value(given, [&](const wire::Field&) { ++count; });
         if (count <= most) return;
-        throw std::invalid_argument(
-            "a node calls the function " + in_quotes(function_key(function)) + " with " +
-            std::to_string(count) + " " + what + ", but it has " + std::to_string(most));
+        throw std::invalid_argument("a node calls the function " + in_quotes(function) + " with " +
+                                    std::to_string(count) + " " + what + ", but it has " +
+                                    std::to_string(most));
     };
-    check(field<"NodeProto.input">, field<"FunctionProto.input">, "inputs");
-    check(field<"NodeProto.output">, field<"FunctionProto.output">, "outputs");
+    check(field<"NodeProto.input">, size.inputs, "inputs");
+    check(field<"NodeProto.output">, size.outputs, "outputs");
 }
 
 }  // namespace onnxmap::surgery

@@ -5,7 +5,6 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "base/checked.hpp"
@@ -14,6 +13,7 @@
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
+#include "model/name_table.hpp"
 #include "model/overlap_limit.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/operators.hpp"
@@ -39,6 +39,11 @@ struct Call {
     const Function* function;
 };
 
+// Between a graph and one in an attribute of its nodes: node, attribute, graph.
+constexpr std::uint32_t kDepthOfSubgraph = 3;
+// Of inputs and outputs of functions, for which calls have names: some 100 bytes for each.
+constexpr std::uint64_t kMostNames = 1 << 16;
+
 // A function that is to be inlined.
 struct Function {
     Message message;
@@ -49,9 +54,15 @@ struct Function {
     InlinedSize size = {};     // with the functions that it calls
 };
 
+// A graph or function, and how deep it lies in the model.
+struct Outermost {
+    Message body;
+    std::uint32_t depth;
+};
+
 // The model's graphs, or one function that stays: it has its own names and imports.
 struct Root {
-    std::vector<Message> graphs;  // the outermost; they share their names
+    std::vector<Outermost> bodies;  // they share their names
     Message importer;
     const wire::FieldRow* imports;
 };
@@ -66,7 +77,7 @@ class InliningFunctions {
   public:
     InliningFunctions(const model::Document& document,
                       const std::optional<std::vector<std::string>>& names)
-        : document_(document), depth_(document.limits().depth + 1) {
+        : document_(document), max_depth_(document.limits().depth) {
         choose(names);
         for (Function* const function : in_order_) read(*function);
         for (const Root& root : roots()) {
@@ -83,9 +94,8 @@ class InliningFunctions {
         std::vector<std::string> removed;
         erase_if(document_, document_.root(), field<"ModelProto.functions">,
                  [&](const Message& function) {
-                     std::string key = function_key(function);
-                     if (!functions_.contains(key)) return false;
-                     removed.push_back(std::move(key));
+                     if (!functions_.contains(function_identity(function))) return false;
+                     removed.push_back(function_key(function));
                      return true;
                  });
         return removed;
@@ -100,22 +110,22 @@ class InliningFunctions {
     };
 
     void choose(const std::optional<std::vector<std::string>>& names) {
-        std::unordered_set<std::string_view> unknown;
+        model::NameSet unknown;
         if (names) unknown.insert(names->begin(), names->end());
-        const std::unordered_set<std::string_view> wanted = unknown;
+        const model::NameSet wanted = unknown;
         for (const PlacedBody& body : all_functions(document_)) {
             std::string key = function_key(body.message);
             const std::string_view name = body.message.text(field<"FunctionProto.name">);
             if (names && !wanted.contains(key) && !wanted.contains(name)) continue;
             unknown.erase(key);
             unknown.erase(name);
-            if (functions_.contains(key)) {
+            const auto [added, is_new] = functions_.try_emplace(function_identity(body.message),
+                                                                Function{body.message, key});
+            if (!is_new) {
                 throw std::invalid_argument("the model has two functions " + in_quotes(key) +
                                             ": remove or rename one");
             }
-            Function function{body.message, key};
-            in_order_.push_back(
-                &functions_.emplace(std::move(key), std::move(function)).first->second);
+            in_order_.push_back(&added->second);
         }
         if (!unknown.empty())
             throw UnknownNames("the model has no function " + in_quotes(*unknown.begin()));
@@ -124,15 +134,15 @@ class InliningFunctions {
     // The function that a node calls, if it is to be inlined.
     Function* called(const Message& node) {
         if (functions_.empty()) return nullptr;
-        const auto found = functions_.find(function_key(node));
+        const auto found = functions_.find(function_identity(node));
         return found == functions_.end() ? nullptr : &found->second;
     }
 
-    // Calls visit(body, position, node, function) for each call in a body and its subgraphs, one
-    // body after the other.
+    // Calls visit(body, position, node, function, depth) for each call in a body and its subgraphs,
+    // one body after the other: with the depth of the node.
     template <class Visit>
-    void for_each_call(const Message& body, std::uint32_t depth_left, Visit&& visit) {
-        if (depth_left == 0) onnx::fail_too_deep(body);
+    void for_each_call(const Message& body, std::uint32_t depth, Visit&& visit) {
+        if (depth > max_depth_) onnx::fail_too_deep(body);
         const wire::FieldRow& nodes = model::nodes_of(body);
         std::uint64_t position = 0;
         std::vector<Message> graphs;
@@ -140,19 +150,19 @@ class InliningFunctions {
             const model::Node node(body, nodes, element);
             const std::uint64_t here = position++;
             Function* const function = called(node.message());
-            if (function != nullptr) visit(body, here, node.message(), *function);
+            if (function != nullptr) visit(body, here, node.message(), *function, depth + 1);
             node.for_each_subgraph([&](const Message& graph) {
-                if (function != nullptr) check_given(graph, *function, depth_left - 1);
+                if (function != nullptr) check_given(graph, *function, depth + kDepthOfSubgraph);
                 graphs.push_back(graph);
             });
         });
-        for (const Message& graph : graphs) for_each_call(graph, depth_left - 1, visit);
+        for (const Message& graph : graphs) for_each_call(graph, depth + kDepthOfSubgraph, visit);
     }
 
     // Functions may have graphs as attributes, in which calls would be put in several times.
-    void check_given(const Message& graph, const Function& function, std::uint32_t depth_left) {
+    void check_given(const Message& graph, const Function& function, std::uint32_t depth) {
         for_each_call(
-            graph, depth_left, [&](const Message&, auto, const Message&, const Function& inner) {
+            graph, depth, [&](const Message&, auto, const Message&, const Function& inner, auto) {
                 throw std::invalid_argument("a node gives the function " + in_quotes(function.key) +
                                             " a graph that calls " + in_quotes(inner.key) +
                                             ": inline that one first, by its name");
@@ -165,20 +175,22 @@ class InliningFunctions {
         path_.push_back(&function);
         if (std::exchange(function.state, Function::State::open) == Function::State::open)
             fail_cycle(function);
-        if (path_.size() > depth_) fail_too_deep();
-        check_names(function.message, depth_);
+        if (path_.size() > max_depth_ + 1) fail_too_deep();
         const Message& body = function.message;
-        function.size = size_of(body, depth_);
-        for_each_call(body, depth_,
-                      [&](const Message&, std::uint64_t, const Message& node, Function& other) {
-                          check_call(node, other.message);
+        check_names(body, max_depth_ + 1);
+        check_no_default_graphs(body);
+        function.size = size_of(body, max_depth_);
+        for_each_call(body, 0,
+                      [&](const Message&, std::uint64_t, const Message& node, Function& other,
+                          std::uint32_t depth) {
                           read(other);
+                          check_call(node, other.key, other.size);
                           function.height = std::max(function.height, other.height + 1);
                           function.calls.push_back({node, &other});
-                          function.size.add_call(node, other.message, other.size, depth_);
+                          function.size.add_call(node, depth, other.size, max_depth_);
                       });
         // Whatever the order in which they were read.
-        if (function.height > depth_) fail_too_deep();
+        if (function.height > max_depth_ + 1) fail_too_deep();
         function.state = Function::State::read;
         path_.pop_back();
     }
@@ -187,7 +199,7 @@ class InliningFunctions {
     // stays, nobody knows whether its attribute has one.
     void check_defaults(const Message& call, const Function& function,
                         const std::function<bool(std::string_view)>& may_lack_value) {
-        std::unordered_set<std::string_view> lacking;
+        model::NameSet lacking;
         for (const model::Attribute& each :
              model::attributes(call, field<"NodeProto.attribute">).entries) {
             const std::string_view reference =
@@ -214,7 +226,7 @@ class InliningFunctions {
 
     [[noreturn]] void fail_too_deep() const {
         throw Error("limit.depth", "functions call each other more than " +
-                                       std::to_string(depth_ - 1) +
+                                       std::to_string(max_depth_) +
                                        " deep; raise the limit with limits=Limits(depth=...)");
     }
 
@@ -236,19 +248,21 @@ class InliningFunctions {
     std::vector<Root> roots() {
         const Message root = document_.root();
         const Message main = model::main_graph_message(document_);
-        Root graphs{{main}, root, &field<"ModelProto.opset_import">};
+        Root graphs{{{main, 1}}, root, &field<"ModelProto.opset_import">};
         for (const Message& training : model::training_info_of(document_, main)) {
-            model::for_each_training_graph(
-                training, [&](const Message& graph, auto&&) { graphs.graphs.push_back(graph); });
+            model::for_each_training_graph(training, [&](const Message& graph, auto&&) {
+                graphs.bodies.push_back({graph, 2});
+            });
         }
         std::vector<Root> found{std::move(graphs)};
         for (const PlacedBody& body : all_functions(document_)) {
-            if (functions_.contains(function_key(body.message))) continue;
-            Root stays{{body.message}, body.message, &field<"FunctionProto.opset_import">};
+            if (functions_.contains(function_identity(body.message))) continue;
+            Root stays{{{body.message, 1}}, body.message, &field<"FunctionProto.opset_import">};
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
             body.message.for_each_value(defaults, [&](const wire::Field& each) {
                 model::Attribute(body.message.inner(defaults, each))
-                    .for_each_graph([&](const Message& graph) { stays.graphs.push_back(graph); });
+                    .for_each_graph(
+                        [&](const Message& graph) { stays.bodies.push_back({graph, 3}); });
             });
             found.push_back(std::move(stays));
         }
@@ -256,7 +270,7 @@ class InliningFunctions {
     }
 
     void plan(Plan& made) {
-        std::unordered_set<std::string_view> with_default;
+        model::NameSet with_default;
         if (made.root.imports == &field<"FunctionProto.opset_import">) {
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
             for (const model::Attribute& each :
@@ -269,12 +283,13 @@ class InliningFunctions {
         const auto reach = [&](const Function* function) {
             if (reached.insert(function).second) waiting.push_back(function);
         };
-        for (const Message& graph : made.root.graphs) {
+        for (const Outermost& outermost : made.root.bodies) {
             for_each_call(
-                graph, depth_,
+                outermost.body, outermost.depth,
                 [&](const Message& body, std::uint64_t position, const Message& node,
-                    Function& function) {
-                    check_call(node, function.message);
+                    Function& function, std::uint32_t depth) {
+                    check_call(node, function.key, function.size);
+                    static_cast<void>(function.size.depth_of(node, depth, max_depth_));
                     check_defaults(node, function, [&](std::string_view name) {
                         return !with_default.contains(name);
                     });
@@ -282,8 +297,7 @@ class InliningFunctions {
                     if (made.callers.empty() || made.callers.back().body.key() != body.key())
                         made.callers.push_back({body, {}});
                     made.callers.back().calls.emplace_back(position, node);
-                    made.nbytes =
-                        add_sat(made.nbytes, function.size.nbytes_of(node, function.message));
+                    made.nbytes = add_sat(made.nbytes, function.size.nbytes_of(node));
                 });
         }
         std::map<std::string_view, std::int64_t> versions;
@@ -330,9 +344,8 @@ class InliningFunctions {
                             const Function* const function = called(node);
                             return function == nullptr ? nullptr : &function->message;
                         }};
-        for (const Message& graph : made.root.graphs) note_names(shared.names, graph);
-        const InlinedCalls outermost(shared);
-        for (const Caller& caller : made.callers) apply(caller, outermost);
+        for (const Outermost& each : made.root.bodies) note_names(shared.names, each.body);
+        for (const Caller& caller : made.callers) apply(caller, shared);
         std::vector<model::Insertion> imports;
         imports.reserve(made.new_imports.size());
         for (const Message& import : made.new_imports)
@@ -343,26 +356,35 @@ class InliningFunctions {
         }
     }
 
-    void apply(const Caller& caller, const InlinedCalls& outermost) {
+    // Some calls at a time: what is known of each takes more memory than what it makes.
+    void apply(const Caller& caller, Inlining& shared) {
         const wire::FieldRow& nodes = model::nodes_of(caller.body);
-        std::vector<model::Insertion> added;
-        std::vector<model::Insertion> infos;
-        std::vector<std::uint64_t> gone;
-        for (const auto& [position, node] : caller.calls) {
-            outermost.add_called(
-                node, called(node)->message, nodes,
-                [&, place = position](const wire::FieldRow& row, const Message& original,
-                                      const model::Rewrite& rewrite) {
-                    auto& list = &row == &nodes ? added : infos;
-                    const std::uint64_t i = &row == &nodes ? place : UINT64_MAX;
-                    list.push_back({i, {document_, original}, &rewrite});
-                });
-            gone.push_back(position);
-        }
-        model::splice_messages(document_, caller.body.current(), nodes, added, gone);
-        if (!infos.empty()) {
-            model::splice_messages(document_, caller.body.current(), value_infos_of(caller.body),
-                                   infos, {});
+        const InlinedCalls outermost(shared);
+        std::uint64_t moved = 0;  // how many nodes were added, less those that went
+        for (auto next = caller.calls.begin(); next != caller.calls.end();) {
+            std::vector<model::Insertion> added;
+            std::vector<model::Insertion> infos;
+            std::vector<std::uint64_t> gone;
+            while (next != caller.calls.end() && shared.name_count < kMostNames) {
+                const auto& [position, node] = *next++;
+                const std::uint64_t place = position + moved;
+                outermost.add_called(node, called(node)->message, nodes,
+                                     [&](const wire::FieldRow& row, const Message& original,
+                                         const model::Rewrite& rewrite) {
+                                         auto& list = &row == &nodes ? added : infos;
+                                         const std::uint64_t i =
+                                             &row == &nodes ? place : UINT64_MAX;
+                                         list.push_back({i, {document_, original}, &rewrite});
+                                     });
+                gone.push_back(place);
+            }
+            model::splice_messages(document_, caller.body.current(), nodes, added, gone);
+            if (!infos.empty()) {
+                model::splice_messages(document_, caller.body.current(),
+                                       value_infos_of(caller.body), infos, {});
+            }
+            moved += added.size() - gone.size();
+            shared.forget_bodies();
         }
     }
 
@@ -374,18 +396,18 @@ class InliningFunctions {
             [&](std::string_view name, const Message&, std::uint32_t) { note(name); }, note);
         const wire::FieldRow& nodes = model::nodes_of(body);
         document_.index(body)->for_each(nodes, [&](const wire::Field& each) {
-            uses.find_in_node(model::Node(body, nodes, each), depth_);
+            uses.find_in_node(model::Node(body, nodes, each), max_depth_ + 1);
         });
-        model::for_each_node(body, depth_, [&](const std::string&, const Message& node) {
+        model::for_each_node(body, max_depth_ + 1, [&](const std::string&, const Message& node) {
             note(node.text(field<"NodeProto.name">));
         });
     }
 
     const model::Document& document_;
-    std::uint32_t depth_;
-    std::unordered_map<std::string, Function> functions_;  // by their keys
-    std::vector<Function*> in_order_;                      // as the model has them
-    std::vector<const Function*> path_;                    // of functions that are read
+    std::uint32_t max_depth_;
+    model::TextMap<Function> functions_;  // by their identities
+    std::vector<Function*> in_order_;     // as the model has them
+    std::vector<const Function*> path_;   // of functions that are read
     std::vector<Plan> plans_;
     // Attributes that may have no value, and whose default was looked for.
     std::set<std::pair<const Function*, std::string_view>> checked_;
@@ -396,6 +418,7 @@ class InliningFunctions {
 std::vector<std::string> inline_functions(const model::Document& document,
                                           const std::optional<std::vector<std::string>>& names) {
     model::check_editable(document, document.root());
+    const model::Edits::KeptFields kept(document.editable());
     return InliningFunctions(document, names).apply();
 }
 

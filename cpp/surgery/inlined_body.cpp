@@ -1,7 +1,6 @@
 #include "surgery/inlined_body.hpp"
 
-#include <unordered_set>
-
+#include "model/name_table.hpp"
 #include "onnx/schema.hpp"
 #include "surgery/graph_parts.hpp"
 #include "wire/writer.hpp"
@@ -60,6 +59,11 @@ std::string UnusedNames::take(std::string_view name) {
     }
 }
 
+void Inlining::forget_bodies() {
+    bodies.clear();
+    name_count = 0;
+}
+
 const std::vector<Message>& InlinedCalls::metadata() const {
     static const std::vector<Message> none;
     return none;
@@ -112,8 +116,9 @@ InlinedBody::InlinedBody(Inlining& shared, const InlinedCalls& around, const Mes
         const auto [known, is_new] = formal_.emplace(formal_outputs[i], output);
         if (!is_new && is_wanted) identities_.emplace_back(known->second, std::move(output));
     }
+    shared.name_count += formal_inputs.size() + formal_outputs.size();
     bind_attributes(around, call, function);
-    std::unordered_set<std::string_view> keys;
+    model::NameSet keys;
     const auto add = [&](const Message& entry) {
         if (keys.insert(entry.text(field<"StringStringEntryProto.key">)).second)
             metadata_.push_back(entry);
@@ -169,7 +174,7 @@ bool InlinedBody::replace(const wire::FieldRow& row, const Message& message, con
 // Entries of the call, as onnx_ir's InlinePass does: those of the node go before.
 void InlinedBody::extend(const Message& original, const Add& add) const {
     if (!model::is_node(original) || metadata_.empty()) return;
-    std::unordered_set<std::string_view> keys;
+    model::NameSet keys;
     original.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
         keys.insert(original.inner(kNodeMetadata, each).text(field<"StringStringEntryProto.key">));
     });

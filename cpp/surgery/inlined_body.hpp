@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,7 @@ class UnusedNames {
 
   private:
     model::NameTable used_{model::NameTable::Text::copied};
-    std::unordered_map<std::string, std::uint64_t> last_;  // numbers by name
+    model::TextMap<std::uint64_t> last_;  // numbers by name
 };
 
 /// The function that a node calls and that is to be inlined; null: none is.
@@ -40,7 +39,11 @@ struct Inlining {
     const model::Document& document;
     FindCalled find_called;
     UnusedNames names = {};
-    std::list<InlinedBody> bodies = {};  // of all calls so far; they refer to one another
+    std::list<InlinedBody> bodies = {};  // they refer to one another
+    std::uint64_t name_count = 0;        // of the inputs and outputs of their functions
+
+    /// Forgets the bodies, when their nodes were copied.
+    void forget_bodies();
 };
 
 /// Copies with their names, but for calls in them, whose functions are put in.
@@ -106,10 +109,10 @@ class InlinedBody : public InlinedCalls {
     void bind_attributes(const InlinedCalls& around, const onnx::Message& call,
                          const onnx::Message& function);
 
-    std::unordered_map<std::string_view, std::string> formal_;  // names of inputs and outputs
-    mutable std::unordered_map<std::string, std::string> inner_;
+    model::NameMap<std::string> formal_;  // names of inputs and outputs
+    mutable model::TextMap<std::string> inner_;
     std::vector<std::pair<std::string, std::string>> identities_;  // inputs and outputs
-    std::unordered_map<std::string_view, Given> attributes_;
+    model::NameMap<Given> attributes_;
     std::vector<onnx::Message> metadata_;  // entries of the call, and of the calls around
 };
 

@@ -1,8 +1,11 @@
 #include "surgery/inlined_size.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "base/checked.hpp"
+#include "base/error.hpp"
+#include "model/name_table.hpp"
 #include "model/node.hpp"
 #include "onnx/schema.hpp"
 #include "surgery/graph_parts.hpp"
@@ -17,15 +20,16 @@ namespace {
 constexpr std::uint64_t kBytesOfNode = 64;    // what a node takes besides its own bytes, at least
 constexpr std::uint64_t kBytesOfNumber = 16;  // behind a name that is taken
 
-// Adds what a call may make larger in a message.
-void count(const Message& message, const wire::FieldRow& holder, std::uint32_t depth_left,
-           InlinedSize& size) {
-    if (depth_left == 0) onnx::fail_too_deep(message);
+// Adds what a call may make larger in a message at a depth.
+void count(const Message& message, const wire::FieldRow& holder, std::uint32_t depth,
+           std::uint32_t max_depth, InlinedSize& size) {
+    if (depth > max_depth) onnx::fail_too_deep(message);
+    size.depth = std::max(size.depth, depth);
     if (model::is_node(message)) ++size.nodes;
     message.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
         if (row == nullptr) return;
         if (row->is_message()) {
-            count(message.inner(*row, each), *row, depth_left - 1, size);
+            count(message.inner(*row, each), *row, depth + 1, max_depth, size);
         } else if (names_value(holder, *row)) {
             ++size.names;
         } else if (row == &field<"AttributeProto.ref_attr_name">) {
@@ -34,18 +38,34 @@ void count(const Message& message, const wire::FieldRow& holder, std::uint32_t d
     });
 }
 
-// The bytes of the largest message in a field.
-std::uint64_t largest(const Message& message, const wire::FieldRow& row) {
-    std::uint64_t most = 0;
-    message.for_each_value(row, [&](const wire::Field& each) {
-        most = std::max<std::uint64_t>(most, message.inner(row, each).nbytes());
+InlinedSize given_by(const Message& call, std::uint32_t max_depth) {
+    InlinedSize given;
+    count(call, field<"FunctionProto.node">, 0, max_depth, given);
+    return given;
+}
+
+// Outputs that no node of the function makes alone: inputs, and one value that is several outputs.
+// Each becomes a node.
+std::uint64_t count_identities(const Message& function) {
+    model::NameSet known;
+    function.for_each_value(field<"FunctionProto.input">,
+                            [&](const wire::Field& each) { known.insert(each.text()); });
+    std::uint64_t identities = 0;
+    function.for_each_value(field<"FunctionProto.output">, [&](const wire::Field& each) {
+        if (!known.insert(each.text()).second) ++identities;
     });
-    return most;
+    return identities;
+}
+
+std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
+    std::uint64_t count = 0;
+    message.for_each_value(row, [&](const wire::Field&) { ++count; });
+    return count;
 }
 
 }  // namespace
 
-std::uint64_t InlinedSize::nbytes_of(const Message& call, const Message& function) const {
+std::uint64_t InlinedSize::nbytes_of(const Message& call) const {
     std::uint64_t name = 0;
     const auto measure = [&](const wire::Field& each) {
         name = std::max<std::uint64_t>(name, each.text().size());
@@ -57,28 +77,58 @@ std::uint64_t InlinedSize::nbytes_of(const Message& call, const Message& functio
     call.for_each_value(entries, [&](const wire::Field& each) {
         metadata = add_sat(metadata, call.inner(entries, each).nbytes());
     });
-    const std::uint64_t attribute =
-        std::max(largest(call, field<"NodeProto.attribute">),
-                 largest(function, field<"FunctionProto.attribute_proto">));
+    std::uint64_t attribute = default_nbytes;
+    const wire::FieldRow& attributes = field<"NodeProto.attribute">;
+    call.for_each_value(attributes, [&](const wire::Field& each) {
+        attribute = std::max<std::uint64_t>(attribute, call.inner(attributes, each).nbytes());
+    });
     return add_sat(add_sat(nbytes, mul_sat(nodes, metadata)),
                    add_sat(mul_sat(names, name + kBytesOfNumber), mul_sat(references, attribute)));
 }
 
-void InlinedSize::add_call(const Message& call, const Message& called, const InlinedSize& size,
+std::uint32_t InlinedSize::depth_of(const Message& call, std::uint32_t at,
+                                    std::uint32_t max_depth) const {
+    std::uint32_t deepest = at + depth - std::min<std::uint32_t>(depth, 1);
+    if (references > 0) deepest += std::max(default_depth, given_by(call, max_depth).depth);
+    if (deepest > max_depth) {
+        throw Error("limit.depth", "the nodes of a function would be nested more than " +
+                                       std::to_string(max_depth) +
+                                       " deep; raise the limit with limits=Limits(depth=...)");
+    }
+    return deepest;
+}
+
+void InlinedSize::add_call(const Message& call, std::uint32_t at, const InlinedSize& called,
                            std::uint32_t max_depth) {
-    nbytes = add_sat(nbytes, size.nbytes_of(call, called));
-    InlinedSize given;  // in the call's attributes, which may be put in for each reference
-    count(call, field<"FunctionProto.node">, max_depth, given);
-    nodes = add_sat(nodes, add_sat(size.nodes, mul_sat(given.nodes, size.references)));
-    names = add_sat(names, add_sat(size.names, mul_sat(given.names, size.references)));
-    references =
-        add_sat(references, add_sat(size.references, mul_sat(given.references, size.references)));
+    nbytes = add_sat(nbytes, called.nbytes_of(call));
+    depth = std::max(depth, called.depth_of(call, at, max_depth));
+    // In the call's attributes, which may be put in for each reference.
+    const InlinedSize given = given_by(call, max_depth);
+    const auto add = [&](std::uint64_t& sum, std::uint64_t of_called, std::uint64_t of_given) {
+        sum = add_sat(sum, add_sat(of_called, mul_sat(of_given, called.references)));
+    };
+    add(nodes, called.nodes, given.nodes);
+    add(names, called.names, given.names);
+    add(references, called.references, given.references);
 }
 
 InlinedSize size_of(const Message& function, std::uint32_t max_depth) {
     InlinedSize size;
-    count(function, field<"ModelProto.functions">, max_depth, size);
+    count(function, field<"ModelProto.functions">, 0, max_depth, size);
+    const std::uint64_t identities = count_identities(function);
+    size.nodes += identities;
+    size.names += 2 * identities;
     size.nbytes = add_sat(function.nbytes(), mul_sat(size.nodes, kBytesOfNode));
+    size.inputs = count_of(function, field<"FunctionProto.input">);
+    size.outputs = count_of(function, field<"FunctionProto.output">);
+    const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
+    function.for_each_value(defaults, [&](const wire::Field& each) {
+        const Message attribute = function.inner(defaults, each);
+        InlinedSize found;
+        count(attribute, defaults, 1, max_depth, found);
+        size.default_depth = std::max(size.default_depth, found.depth);
+        size.default_nbytes = std::max<std::uint64_t>(size.default_nbytes, attribute.nbytes());
+    });
     return size;
 }
 

@@ -73,6 +73,7 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
 std::vector<std::string> lift_constants(const model::Document& document, std::uint64_t min_bytes) {
     const Message root = document.root();
     model::check_editable(document, root);
+    const model::Edits::KeptFields kept(document.editable());
     std::vector<std::pair<Message, std::vector<Constant>>> lifted;
     for (const PlacedBody& graph : all_graphs(document)) {
         auto found = constants(document, graph.message, min_bytes);

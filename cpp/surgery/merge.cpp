@@ -7,14 +7,13 @@
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/copied_external_values.hpp"
 #include "model/equality.hpp"
 #include "model/graph.hpp"
+#include "model/name_table.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/assembly.hpp"
@@ -79,12 +78,12 @@ struct Part {
     const model::Document& document;
     Message root;
     Message main;
-    std::unordered_map<std::string_view, Message> inputs;
-    std::unordered_map<std::string_view, Message> outputs;
-    std::unordered_set<std::string_view> made;
-    std::unordered_set<std::string_view> made_inside;  // of subgraphs and training
-    std::unordered_set<std::string_view> trained;      // outputs that training assigns
-    std::unordered_set<std::string_view> nodes;
+    model::NameMap<Message> inputs;
+    model::NameMap<Message> outputs;
+    model::NameSet made;
+    model::NameSet made_inside;  // of subgraphs and training
+    model::NameSet trained;      // outputs that training assigns
+    model::NameSet nodes;
 };
 
 // The names of the second model in the new one.
@@ -117,7 +116,7 @@ class Renamed : public model::Rewrite {
 
   private:
     const std::string& prefix_;
-    std::unordered_map<std::string_view, std::string_view> connected_;
+    model::NameMap<std::string_view> connected_;
 };
 
 class Merging {
@@ -146,7 +145,7 @@ class Merging {
     }
 
     void check_connections() const {
-        std::unordered_set<std::string_view> inputs;
+        model::NameSet inputs;
         for (const auto& [output, input] : options_.connect) {
             const auto from = a_.outputs.find(output);
             const auto to = b_.inputs.find(input);
@@ -211,15 +210,15 @@ class Merging {
     }
 
     void check_functions() {
-        std::unordered_map<std::string, Message> known;
+        model::TextMap<Message> known;
         Part::for_each(a_.root, kFunctions,
-                       [&](const Message& each) { known.emplace(function_key(each), each); });
+                       [&](const Message& each) { known.emplace(function_identity(each), each); });
         Part::for_each(b_.root, kFunctions, [&](const Message& each) {
-            const auto other = known.find(function_key(each));
+            const auto other = known.find(function_identity(each));
             is_new_function_.push_back(other == known.end());
             if (other == known.end() || model::equal(a_.document, other->second, b_.document, each))
                 return;
-            contradict("the models have different functions " + in_quotes(other->first) +
+            contradict("the models have different functions " + in_quotes(function_key(each)) +
                        ": rename one, with the nodes that call it");
         });
     }
@@ -233,7 +232,7 @@ class Merging {
                        "device_configurations"),
             std::tuple(&Part::main, &kGraphMetadata, &key_of_entry, "graph.metadata_props")};
         for (const auto& [holder, list, key, what] : lists) {
-            std::unordered_map<std::string_view, Message> known;
+            model::NameMap<Message> known;
             Part::for_each(a_.*holder, *list,
                            [&](const Message& each) { known.emplace(each.text(*key), each); });
             Part::for_each(b_.*holder, *list, [&](const Message& each) {
@@ -271,7 +270,7 @@ class Merging {
     }
 
     void add_graph(const model::Document& made) {
-        std::unordered_set<std::string_view> connected;
+        model::NameSet connected;
         for (const auto& [output, input] : options_.connect) connected.insert(output);
         const auto value_of = [](const Message& graph, const wire::FieldRow& row,
                                  const wire::Field& each) {
@@ -316,8 +315,8 @@ class Merging {
 
     // What was an output is a value between nodes now, unless the second model returns it.
     void describe_connected(const model::Document& made, const Message& merged,
-                            const std::unordered_set<std::string_view>& connected) const {
-        std::unordered_set<std::string> still;
+                            const model::NameSet& connected) const {
+        model::TextSet still;
         for (const auto& [name, value] : b_.outputs) still.insert(renamed_.value(name));
         for (const std::string_view name : connected) {
             if (still.contains(std::string(name)) || a_.inputs.contains(name)) continue;

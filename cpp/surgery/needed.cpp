@@ -18,7 +18,11 @@ Needed::Needed(const model::Document& document, const Message& body, std::uint32
     if (depth_left == 0) onnx::fail_too_deep(body);
     read_nodes(depth_left);
     read_lists();
-    if (!is_function(body)) read_annotations();
+    if (is_function(body)) {
+        read_defaults(depth_left);
+    } else {
+        read_annotations();
+    }
 }
 
 std::uint32_t Needed::id_of(std::string_view name) {
@@ -44,9 +48,23 @@ std::uint32_t Needed::id_of(const Operator& called) {
     return added.position;
 }
 
+namespace {
+
+// Ends at the first one: the bodies of a model that is too small for an index may be many.
+bool has_functions(const model::Document& document) {
+    const Message root = document.root();
+    Message::Walk walk(root);
+    for (wire::Field found; walk.next(found);) {
+        if (found.number == field<"ModelProto.functions">.number) return document.is_model();
+    }
+    return false;
+}
+
+}  // namespace
+
 void Needed::read_nodes(std::uint32_t depth_left) {
     // Without functions, domains alone say which imports are needed.
-    const bool calls = document_.index(document_.root())->count(field<"ModelProto.functions">) != 0;
+    const bool calls = has_functions(document_);
     operator_of_.reserve(fields_->count(model::nodes_of(message())));
     flow_.read(*fields_, [&](const Dataflow::Node& node, auto&& use) {
         const std::string_view domain = onnx::plain_domain(node.domain);
@@ -64,18 +82,40 @@ void Needed::read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left
     std::uint64_t ordinal = 0;
     for (const model::Attribute& attribute : model::Node(node.message).attributes().entries) {
         const std::uint64_t place = ordinal++;
-        std::uint64_t i = 0;
-        attribute.for_each_graph([&](const Message& graph) {
-            auto inner = std::make_unique<Needed>(document_, graph, depth_left - 1, subgraphs_of_);
-            inner->need_outputs();
-            if (subgraphs_of_ == Of::all_nodes) inner->need_all();
-            inner->find();
-            inner->for_each_captured(use);
-            inner->settle();
-            subgraphs_.push_back({node.position, attribute.name(), place,
-                                  graph_place(attribute, i++), std::move(inner)});
+        if (!attribute.may_hold_graph()) continue;
+        const std::string_view name = attribute.name();  // once: it may have many graphs
+        for_each_graph_of(attribute, [&](const Message& graph, std::string&& field) {
+            subgraphs_.push_back({node.position, name, place, std::move(field),
+                                  inner(graph, depth_left, subgraphs_of_, use)});
         });
     }
+}
+
+// A graph in this body. Calls use(name) for what it needs of the values around it.
+template <class Use>
+std::unique_ptr<Needed> Needed::inner(const Message& graph, std::uint32_t depth_left, Of of,
+                                      Use&& use) {
+    auto made = std::make_unique<Needed>(document_, graph, depth_left - 1, of);
+    made->need_outputs();
+    if (of == Of::all_nodes) made->need_all();
+    made->find();
+    made->for_each_captured(use);
+    made->settle();
+    return made;
+}
+
+// Graphs that are defaults of the attributes of a function take the places of references in its
+// nodes: nothing goes from them.
+void Needed::read_defaults(std::uint32_t depth_left) {
+    const wire::FieldRow& list = field<"FunctionProto.attribute_proto">;
+    fields_->for_each(list, [&](const wire::Field& each) {
+        const model::Attribute attribute(message().inner(list, each));
+        if (!attribute.may_hold_graph()) return;
+        attribute.for_each_graph([&](const Message& graph) {
+            defaults_.push_back(inner(graph, depth_left, Of::all_nodes,
+                                      [&](std::string_view name) { need_id(id_of(name)); }));
+        });
+    });
 }
 
 // What makes values besides nodes.

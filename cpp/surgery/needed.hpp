@@ -83,6 +83,7 @@ class Needed {
         for (const Subgraph& each : subgraphs_) {
             if (is_node_needed(each.node)) each.needed->for_each_operator(visit);
         }
+        for (const auto& each : defaults_) each->for_each_operator(visit);
     }
 
   private:
@@ -102,6 +103,10 @@ class Needed {
     void read_nodes(std::uint32_t depth_left);
     template <class Use>
     void read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left, Use& use);
+    template <class Use>
+    [[nodiscard]] std::unique_ptr<Needed> inner(const onnx::Message& graph,
+                                                std::uint32_t depth_left, Of of, Use&& use);
+    void read_defaults(std::uint32_t depth_left);
     void read_lists();
     void read_annotations();
     std::uint32_t id_of(std::string_view name);
@@ -129,6 +134,7 @@ class Needed {
     std::array<std::uint32_t, 16> recent_{};  // operators that were looked up
     std::size_t next_recent_ = 0;
     std::vector<Subgraph> subgraphs_;
+    std::vector<std::unique_ptr<Needed>> defaults_;  // of the attributes of a function
     // Annotations of values: a needed value needs its parameters. Sorted.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> parameters_;
     std::vector<std::uint32_t> waiting_;

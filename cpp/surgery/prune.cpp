@@ -203,6 +203,7 @@ class Pruning {
 
 Pruned prune(const model::Document& document) {
     model::check_editable(document, document.root());
+    const model::Edits::KeptFields kept(document.editable());
     return Pruning(document).run();
 }
 

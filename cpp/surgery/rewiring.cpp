@@ -202,6 +202,7 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
     model::check_editable(document, message);
+    const model::Edits::KeptFields kept(document.editable());
     if (old == replacement) return;
     if (replacement.empty()) throw std::invalid_argument("a value needs a name");
     if (!body.makes(replacement) && !body.is_made_around(replacement)) {
@@ -231,6 +232,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
     const Message& message = body.fields()->message();
     const wire::FieldRow& nodes = model::nodes_of(message);
     model::check_editable(document, message);
+    const model::Edits::KeptFields kept(document.editable());
     const auto place = body.fields()->ordinal(nodes, node.key());
     if (!place) throw std::invalid_argument("the node is not in this graph or function");
     std::optional<std::string> input;
@@ -300,6 +302,7 @@ void add_output(const model::Graph& graph, std::string_view value) {
     const model::Document& document = graph.document();
     const Message& message = graph.fields()->message();
     model::check_editable(document, message);
+    const model::Edits::KeptFields kept(document.editable());
     if (value.empty() || !graph.makes(value)) refuse(value, "is not a value of the graph");
     if (has_output(graph, value)) refuse(value, "is an output already");
     if (is_main_graph(graph) && !is_described(graph, value)) refuse_untyped(value);

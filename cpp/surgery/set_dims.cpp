@@ -224,6 +224,7 @@ class SettingDims {
 
 DimReport set_dims(const model::Document& document, const NewDims& dims) {
     model::check_editable(document, document.root());
+    const model::Edits::KeptFields kept(document.editable());
     return SettingDims(document, dims).apply();
 }
 

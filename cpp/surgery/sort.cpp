@@ -56,19 +56,24 @@ class Sorting {
     void visit(const Message& body, const std::string& path, std::uint32_t depth_left) {
         if (depth_left == 0) onnx::fail_too_deep(body);
         const auto fields = document_.index(body);
+        const wire::FieldRow& nodes = model::nodes_of(body);
+        for (const std::uint32_t i : visit_nodes(*fields, path)) {
+            visit_below(body.inner(nodes, fields->at(nodes, i)), field<"NodeProto.attribute">,
+                        path + ".node[" + std::to_string(i) + "].attribute", depth_left);
+        }
+    }
+
+    // Returns which nodes hold graphs.
+    std::vector<std::uint32_t> visit_nodes(const model::FieldIndex& body, const std::string& path) {
         Dataflow flow;
-        std::vector<std::uint32_t> holders;  // of graphs
-        flow.read(*fields, [&](const Dataflow::Node& node, auto&& use) {
+        std::vector<std::uint32_t> holders;
+        flow.read(body, [&](const Dataflow::Node& node, auto&& use) {
             if (!node.holds_graphs) return;
             holders.push_back(node.position);
             node.find_captured(use, document_.limits().depth);
         });
-        if (!flow.is_sorted()) reorder(body, flow, path);
-        const wire::FieldRow& nodes = model::nodes_of(body);
-        for (const std::uint32_t i : holders) {
-            visit_below(body.inner(nodes, fields->at(nodes, i)), field<"NodeProto.attribute">,
-                        path + ".node[" + std::to_string(i) + "].attribute", depth_left);
-        }
+        if (!flow.is_sorted()) reorder(body.message(), flow, path);
+        return holders;
     }
 
     // The graphs in attributes.
@@ -77,9 +82,8 @@ class Sorting {
         std::uint64_t position = 0;
         for (const model::Attribute& each : model::attributes(holder, list).entries) {
             const std::string place = path + model::path_key(path, each.name(), position++);
-            std::uint64_t i = 0;
-            each.for_each_graph([&](const Message& graph) {
-                visit(graph, place + graph_place(each, i++), depth_left - 1);
+            for_each_graph_of(each, [&](const Message& graph, const std::string& inner) {
+                visit(graph, place + inner, depth_left - 1);
             });
         }
     }

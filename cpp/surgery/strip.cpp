@@ -53,6 +53,7 @@ class Stripping {
 
 void strip(const model::Document& document, const Words& words) {
     model::check_editable(document, document.root());
+    const model::Edits::KeptFields kept(document.editable());
     Stripping(document, words).enter(document.root(), document.limits().depth + 1);
 }
 

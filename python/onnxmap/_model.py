@@ -607,12 +607,13 @@ class Model:
             ValueError: a function imports another version of a domain than what calls it; two
                 functions are the same one; a call has more inputs or outputs than its function, or
                 passes a graph that has calls; a function does not make a value that it returns, or
-                makes one with the name of an input; or has a default for an attribute that a
-                function that stays gives it, perhaps without a value.
+                makes one with the name of an input; has a graph as the default of an attribute; or
+                has a default for an attribute that a function that stays gives it, perhaps without
+                a value.
             ParseError: `model.cycle`: a function calls itself, perhaps through others.
             LimitError: `limit.overlap`: the bodies would take more than `Limits(overlap=...)` times
                 the size of the model (256 MiB always fit). `limit.depth`: functions call each other
-                too deeply.
+                too deeply, or the nodes would be nested too deeply.
         """
         if isinstance(names, str):
             raise TypeError(f"inline_functions takes a list of names, not a str: [{names[:99]!r}]")

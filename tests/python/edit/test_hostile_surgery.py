@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from support.processes.subprocesses import growth_kib
 from support.readers.public_loops import REFUSALS
 from support.readers.whole_models import disagreement
 from support.run_options import EXHAUSTIVE, SANITIZED
+from support.surgery.models import floats
 
 import onnxmap
 
@@ -134,6 +137,78 @@ def test_time_is_linear(verb: str) -> None:
     assert too_steep(lambda: work(small), lambda: work(large)) is None
 
 
+def graphs_in_one_attribute(length: int) -> bytes:
+    graph = onnx.GraphProto(name="g", input=floats("x"), output=floats("y"))
+    held = graph.node.add(op_type="Neg", input=["x"], output=["y"]).attribute.add(name="a", type=10)
+    for _ in range(length):
+        held.graphs.add()
+    return helper.make_model(graph).SerializeToString()
+
+
+def calls_with_many_inputs(length: int) -> bytes:
+    inputs = [f"i{i}" for i in range(length)]
+    nodes = [helper.make_node("Neg", ["i0"], ["y"])]
+    called = helper.make_function("d", "f", inputs, ["y"], nodes, [helper.make_opsetid("", 18)])
+    calls = [helper.make_node("f", ["x"], [f"y{i}"], domain="d") for i in range(length)]
+    graph = helper.make_graph(calls, "g", floats("x"), floats("y0"))
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("d", 1)]
+    return helper.make_model(graph, functions=[called], opset_imports=opsets).SerializeToString()
+
+
+def empty_functions(length: int) -> bytes:
+    """Too small for an index."""
+    model = helper.make_model(helper.make_graph([], "g", [], []))
+    for _ in range(length):
+        model.functions.add()
+    return model.SerializeToString()
+
+
+WORST: dict[str, tuple[Callable[[int], bytes], Callable[[onnxmap.Model], object]]] = {
+    "sort": (graphs_in_one_attribute, onnxmap.Model.sort),
+    "prune": (graphs_in_one_attribute, onnxmap.Model.prune),
+    "extract": (graphs_in_one_attribute, lambda model: model.extract(["x"], ["y"])),
+    "set_dims": (graphs_in_one_attribute, lambda model: model.set_dims(inputs={"x": [3]})),
+    "prune functions": (empty_functions, onnxmap.Model.prune),
+}
+
+
+@pytest.mark.skipif(SANITIZED, reason="times")
+@pytest.mark.parametrize("name", WORST)
+def test_time_is_linear_in_lists_that_only_a_hostile_file_has(name: str) -> None:
+    make, verb = WORST[name]
+    small, large = make(1_000), make(1_000 * GROWTH)
+    assert too_steep(lambda: verb(onnxmap.loads(small)), lambda: verb(onnxmap.loads(large))) is None
+
+
+@pytest.mark.skipif(SANITIZED, reason="times")
+def test_what_is_too_large_to_inline_is_refused_in_linear_time() -> None:
+    def work(data: bytes) -> None:
+        with pytest.raises(onnxmap.LimitError):
+            onnxmap.loads(data).inline_functions()
+
+    small, large = calls_with_many_inputs(10_000), calls_with_many_inputs(10_000 * GROWTH)
+    assert too_steep(lambda: work(small), lambda: work(large)) is None
+
+
+def test_names_from_the_file_of_another_model_stay_until_a_verb_ends(tmp_path: Path) -> None:
+    """An annotation goes, with the last use of that file; value infos are looked up after it."""
+    graph = helper.make_graph(
+        [helper.make_node("Neg", ["x"], ["y"])], "g", floats("x"), floats("y")
+    )
+    note = graph.quantization_annotation.add(tensor_name="dead")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="q" * 5000)
+    onnx.save(helper.make_model(graph), tmp_path / "other.onnx")
+    graph.node.append(helper.make_node("Neg", ["x"], ["dead"]))
+    graph.value_info.extend(floats("r" * 5000, "dead"))
+    del graph.quantization_annotation[:]
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    other = onnxmap.load(tmp_path / "other.onnx").proto.graph
+    model.proto.graph.quantization_annotation.append(other.quantization_annotation[0])
+    del other
+    gc.collect()
+    assert model.prune().value_infos == ["r" * 5000, "dead"]
+
+
 @cache
 def nested(depth: int, names: int) -> bytes:
     """Subgraphs in subgraphs, of which the innermost uses values of the main graph."""
@@ -150,7 +225,7 @@ def nested(depth: int, names: int) -> bytes:
 
 @pytest.mark.skipif(SANITIZED, reason="memory")
 @pytest.mark.parametrize(
-    "verb", ["prune()", "extract(['c', *(f'x{i}' for i in range(30000))], ['y'])"]
+    "verb", ["prune()", "sort()", "extract(['c', *(f'x{i}' for i in range(30000))], ['y'])"]
 )
 def test_names_that_pass_through_subgraphs_are_kept_once(tmp_path: Path, verb: str) -> None:
     grown = {}

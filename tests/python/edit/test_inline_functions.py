@@ -11,58 +11,22 @@ import onnx
 import onnx.inliner
 import onnx_ir
 import pytest
-from onnx import FunctionProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx_ir.passes.common import InlinePass
-from support.processes.steep_times import GROWTH, too_steep
 from support.run_options import EXHAUSTIVE, SANITIZED
+from support.surgery.functions import OPSETS, D, call, function, inlined, model_of, refused
 from support.surgery.models import floats, loads, run
 from support.surgery.programs import errors, results
 from support.surgery.random_models import random_model
 
 import onnxmap
 
-D = "test"
 SEEDS = range(500 if EXHAUSTIVE else 3 if SANITIZED else 8)
-OPSETS = [helper.make_opsetid("", 18), helper.make_opsetid(D, 1)]
-
-
-def call(op_type: str, inputs: list[str], outputs: list[str], **attributes: Any) -> NodeProto:
-    return helper.make_node(op_type, inputs, outputs, domain=D, **attributes)
-
-
-def function(
-    name: str, inputs: list[str], outputs: list[str], nodes: list[NodeProto], **others: Any
-) -> FunctionProto:
-    opsets = others.pop("opsets", OPSETS)
-    return helper.make_function(D, name, inputs, outputs, nodes, opsets, **others)
-
-
-def model_of(
-    nodes: list[NodeProto], functions: list[FunctionProto], outputs: tuple[str, ...] = ("y",)
-) -> ModelProto:
-    graph = helper.make_graph(nodes, "g", floats("x"), floats(*outputs))
-    return helper.make_model(graph, opset_imports=OPSETS, ir_version=10, functions=functions)
-
-
-def inlined(message: ModelProto, names: list[str] | None = None) -> ModelProto:
-    model = loads(message)
-    model.inline_functions(names)
-    found = ModelProto.FromString(onnxmap.dumps(model))
-    model.revert()
-    assert onnxmap.dumps(model) == message.SerializeToString()
-    return found
 
 
 def ran(message: ModelProto, **feed: Any) -> list[Any]:
     return ReferenceEvaluator(message).run(None, feed or {"x": np.float32([1, -2])})
-
-
-def refused(message: ModelProto, error: type[Exception], text: str) -> None:
-    model = loads(message)
-    with pytest.raises(error, match=text):
-        model.inline_functions()
-    assert onnxmap.dumps(model) == message.SerializeToString()
 
 
 def canonical(message: ModelProto) -> list[str]:
@@ -345,75 +309,25 @@ def test_recursion_names_the_cycle() -> None:
     assert len(str(caught.value)) < 500
 
 
-def chain(depth: int, calls: int) -> ModelProto:
-    functions = []
-    for i in range(depth):
-        nodes = [call(f"F{i + 1}", ["a"], [f"t{j}"]) for j in range(calls)]
-        functions.append(function(f"F{i}", ["a"], ["t0"], nodes))
-    last = function(f"F{depth}", ["a"], ["b"], [helper.make_node("Neg", ["a"], ["b"])])
-    return model_of([call("F0", ["x"], ["y"])], [*functions, last])
+def test_a_default_that_is_a_graph_is_refused() -> None:
+    """Each copy of it would need names of its own."""
+    other = function("Neg2", ["x"], ["y"], [helper.make_node("Neg", ["x"], ["y"])])
+    body = helper.make_graph([call("Neg2", ["x"], ["y"])], "g", [], floats("y"))
+    reference = helper.make_node("If", ["x"], ["y"], else_branch=body)
+    reference.attribute.add(name="then_branch", type=5, ref_attr_name="body")
+    default = helper.make_attribute("body", body)
+    made = function("F", ["x"], ["y"], [reference], attribute_protos=[default])
+    message = model_of([call("F", ["x"], ["y"])], [made, other])
+    refused(message, ValueError, "'test::F' has a graph as the default of its attribute 'body'")
+    del message.functions[0].attribute_proto[:]
+    inlined(message)
 
 
-def test_growth_and_depth_are_bounded() -> None:
-    refused(chain(60, 2), onnxmap.LimitError, r"the nodes of the functions need .*overlap")
-    refused(chain(99, 64), onnxmap.LimitError, "overlap")  # more than 64 bits can count
-    refused(chain(101, 1), onnxmap.LimitError, "more than 100 deep")
-    assert len(inlined(chain(90, 1)).graph.node) == 1
-    assert len(inlined(chain(6, 3)).graph.node) == 3**6
-
-
-LARGE = "x" * (1 << 20)
-
-
-def uses_of_an_attribute(nodes: int, references: int, **given: Any) -> ModelProto:
-    body = [helper.make_node("Neg", ["a"], ["b"]) for _ in range(nodes)]
-    for i in range(references):
-        refers = onnx.AttributeProto(name=f"t{i}", type=3, ref_attr_name="text")
-        body[i % nodes].attribute.append(refers)
-    f = function("F", ["a"], ["b"], body, **given)
-    text = {} if given.get("attribute_protos") else {"text": LARGE}
-    return model_of([call("F", ["x"], ["y"], **text)], [f])
-
-
-def uses_of_a_name(in_subgraph: bool) -> ModelProto:
-    sums = [helper.make_node("Sum", ["a"] * 1000, ["b"])]
-    if in_subgraph:
-        graph = helper.make_graph([], "g", [], [helper.make_empty_tensor_value_info("a")] * 1000)
-        sums = [helper.make_node("If", ["a"], ["b"], then_branch=graph, else_branch=graph)]
-    return model_of([call("F", [LARGE], ["y"])], [function("F", ["a"], ["b"], sums)])
-
-
-def test_what_a_call_gives_is_not_put_in_without_bounds() -> None:
-    """A file of 1 MB asked for 1 GB."""
-    default = [helper.make_attribute("text", LARGE)]
-    for message in (
-        uses_of_a_name(in_subgraph=False),
-        uses_of_a_name(in_subgraph=True),
-        uses_of_an_attribute(1, 1000, attributes=["text"]),
-        uses_of_an_attribute(1000, 1000, attribute_protos=default),
-    ):
-        refused(message, onnxmap.LimitError, r"the nodes of the functions need [12]\d{9} bytes")
-    once = inlined(uses_of_an_attribute(300, 1, attributes=["text"]))  # 300 times were counted
-    assert once.graph.node[0].attribute[0].s == LARGE.encode()
-
-
-@pytest.mark.skipif(SANITIZED, reason="times")
-def test_time_is_linear() -> None:
-    """Names are taken already, also those with numbers."""
-    body = [helper.make_node("Neg", ["a"], ["t"], "n"), helper.make_node("Abs", ["t"], ["b"], "n")]
-
-    def model_with(calls: int) -> ModelProto:
-        taken = [helper.make_node("Neg", ["x"], [f"t_{i}"], f"n_{i}") for i in range(calls)]
-        nodes = [call("F", ["x"], [f"v{i}"]) for i in range(calls)]
-        return model_of([*taken, *nodes], [function("F", ["a"], ["b"], body)], ())
-
-    small, large = (loads(model_with(n)) for n in (2_000, 2_000 * GROWTH))
-
-    def work(model: onnxmap.Model) -> None:
-        model.inline_functions()
-        model.revert()
-
-    assert too_steep(lambda: work(small), lambda: work(large)) is None
+def test_colons_in_names_make_no_other_function() -> None:
+    made = function("b", ["x"], ["y"], [helper.make_node("Neg", ["x"], ["y"])], overload="c")
+    model = loads(model_of([call("b:c", ["x"], ["y"])], [made]))
+    assert model.inline_functions() == ["test::b:c"]
+    assert [node.op_type for node in model.graph.nodes] == ["b:c"]
 
 
 def test_what_makes_no_sense_is_refused() -> None:

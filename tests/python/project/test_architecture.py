@@ -225,6 +225,15 @@ def test_bindings_hold_no_rule_of_the_format() -> None:
     assert naming == GENERIC
 
 
+def test_files_cannot_make_a_table_of_names_slow() -> None:
+    """The hash of the standard library has no seed: a file could choose names that collide."""
+    table = re.compile(r"unordered_(?:multi)?(?:map|set)<std::string[^;]*")
+    files = [path for layer in LAYERS for path in sources(layer)]
+    found = [made for path in files for made in table.findall(path.read_text())]
+    assert found
+    assert [made for made in found if "NameHash" not in made] == []
+
+
 def test_wire_knows_no_onnx() -> None:
     for path in sources("wire"):
         code = re.sub(r"//.*", "", path.read_text())
