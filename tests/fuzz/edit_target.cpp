@@ -5,22 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
-#include "flat_bytes.hpp"
 #include "fuzz/canonical_form.hpp"
 #include "fuzz/custom_mutator.hpp"
 #include "fuzz/edit_steps.hpp"
+#include "fuzz/flat_form.hpp"
 #include "fuzz/read_everything.hpp"
 #include "fuzz/work_limit.hpp"
-#include "memory_source.hpp"
-#include "model/equality.hpp"
-#include "model/load.hpp"
-#include "model/message_hash.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::fuzz {
@@ -31,46 +24,6 @@ constexpr std::size_t kMostSteps = 24;
 constexpr std::size_t kHead = 2;
 
 std::size_t steps_of(ByteView input) { return input[1] % kMostSteps; }
-
-using DocumentPtr = std::shared_ptr<const model::Document>;
-
-DocumentPtr load(ByteView bytes, const wire::MessageTable& root) {
-    model::LoadOptions options;
-    options.root = &root;
-    try {
-        return model::load_source(std::make_shared<test::MemorySource>(bytes), options, false);
-    } catch (const Error&) {
-        return nullptr;
-    }
-}
-
-// The bytes of a message; nothing if edits nested messages too deeply.
-std::optional<Bytes> flat_form(const model::Document& document, const onnx::Message& message) {
-    try {
-        const model::FlatMessage flat(document, message);
-        test::PartSink sink;
-        flat.write(sink);
-        Bytes bytes = sink.bytes();
-        require(bytes.size() == flat.nbytes(), "a message has another size than was measured");
-        return bytes;
-    } catch (const Error& error) {
-        require(error.code == "limit.depth", error.code.c_str());
-        return std::nullopt;
-    }
-}
-
-void compare_with_flat_form(const model::Document& document, const onnx::Message& message) {
-    const auto flat = flat_form(document, message);
-    if (!flat) return;
-    const DocumentPtr again = load(*flat, message.table());
-    require(again != nullptr, "the flat form of an edited message is not valid");
-    require(canonical_form(*again) == canonical_form(document, message),
-            "the flat form of an edited message means something else");
-    require(model::equal(*again, again->root(), document, message),
-            "the flat form of an edited message is not equal to it");
-    require(model::hash_of(*again, again->root()) == model::hash_of(document, message),
-            "the flat form of an edited message has another hash");
-}
 
 // What tells positions by keys must agree with the order of the list of nodes.
 void find_positions(const model::Document& document) {
@@ -105,7 +58,7 @@ void run(ByteView input) {
     const ByteView bytes = input.subspan(kHead + 2 * steps);
     const auto types = onnx::kSchema.messages;
     const wire::MessageTable& root = types[input[0] % types.size()];
-    const EditSteps::Documents documents = {load(bytes, root), load(bytes, root)};
+    const EditSteps::Documents documents = {load_document(bytes, root), load_document(bytes, root)};
     if (!documents[0]) return;
     EditSteps edits(documents, bytes.size());
     for (std::size_t i = 0; i < steps; ++i) {
@@ -127,7 +80,7 @@ void run(ByteView input) {
         const auto flat = flat_form(*document, document->root());
         require(flat && std::ranges::equal(*flat, bytes), "reverted edits left other bytes");
     }
-    require(canonical_form(*documents[0]) == canonical_form(*load(bytes, root)),
+    require(canonical_form(*documents[0]) == canonical_form(*load_document(bytes, root)),
             "a document means something else after its edits were reverted");
 }
 

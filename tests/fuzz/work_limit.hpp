@@ -19,6 +19,9 @@ class WorkLimit {
     WorkLimit(const WorkLimit&) = delete;
     WorkLimit& operator=(const WorkLimit&) = delete;
 
+    /// Allows the work of as many more bytes, which a target made.
+    void allow(std::size_t nbytes) noexcept { input_nbytes_ += nbytes; }
+
   private:
     std::size_t input_nbytes_;
     std::uint64_t before_;
