@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, helper
 from support.processes.steep_times import GROWTH, too_steep
 from support.run_options import SANITIZED
 from support.surgery.functions import call, function, inlined, model_of, refused
-from support.surgery.models import floats, loads
+from support.surgery.models import loads
 
 import onnxmap
 
