@@ -233,10 +233,10 @@ class InliningFunctions {
     [[noreturn]] void fail_cycle(const Function& function) const {
         std::string text;
         const auto begin = std::ranges::find(path_, &function);
-        constexpr std::ptrdiff_t kMostNamed = 10;
+        constexpr std::ptrdiff_t kMostInCycle = 10;
         for (auto each = begin; each != path_.end(); ++each) {
-            const bool is_left_out = each - begin >= kMostNamed && std::next(each) != path_.end();
-            if (is_left_out && each - begin > kMostNamed) continue;
+            const bool is_left_out = each - begin >= kMostInCycle && std::next(each) != path_.end();
+            if (is_left_out && each - begin > kMostInCycle) continue;
             text += (each == begin ? "" : " -> ") + (is_left_out ? "..." : in_quotes((*each)->key));
         }
         throw Error("model.cycle",

@@ -26,13 +26,14 @@ struct InlinedSize {
     /// The most bytes that a call of the function makes.
     [[nodiscard]] std::uint64_t nbytes_of(const onnx::Message& call) const;
 
-    /// The depth of the deepest message that a call at a depth makes. Throws Error `limit.depth`.
-    [[nodiscard]] std::uint32_t depth_of(const onnx::Message& call, std::uint32_t depth,
+    /// The depth of the deepest message that a call at the depth `at` makes. Throws Error
+    /// `limit.depth`.
+    [[nodiscard]] std::uint32_t depth_of(const onnx::Message& call, std::uint32_t at,
                                          std::uint32_t max_depth) const;
 
-    /// Adds what a node of the function at a depth makes that calls another one. Throws Error
-    /// `limit.depth`.
-    void add_call(const onnx::Message& call, std::uint32_t depth, const InlinedSize& called,
+    /// Adds what a node of the function, at the depth `at`, makes that calls another one. Throws
+    /// Error `limit.depth`.
+    void add_call(const onnx::Message& call, std::uint32_t at, const InlinedSize& called,
                   std::uint32_t max_depth);
 };
 
