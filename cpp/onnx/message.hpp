@@ -227,7 +227,7 @@ class Message {
         }
 
         /// Returns false after the last field.
-        bool next(wire::Field& field) {
+        [[gnu::always_inline]] bool next(wire::Field& field) {
             return pieces_ ? pieces_->next(field) : reader_.next(field);
         }
 
@@ -238,8 +238,8 @@ class Message {
 
   private:
     // Whether a field of the row's number is a value of it.
-    [[nodiscard]] static bool is_value(const wire::Field& field,
-                                       const wire::FieldRow& row) noexcept {
+    [[nodiscard, gnu::always_inline]] static bool is_value(const wire::Field& field,
+                                                           const wire::FieldRow& row) noexcept {
         return row.accepts(field.type) && (row.type != wire::Type::enumeration ||
                                            kSchema.enum_of(row).find(field.int32()) != nullptr);
     }

@@ -42,7 +42,7 @@ class Reader {
 
     /// Reads the next field, or returns false at the end. Throws Error `wire.*` on malformed bytes,
     /// with the offset counted from where this reader began; the position is then unchanged.
-    bool next(Field& field) {
+    [[gnu::always_inline]] bool next(Field& field) {
         if (end_ - p_ >= 2 && next_short(field)) return true;
         return next_any(field);
     }
@@ -53,7 +53,7 @@ class Reader {
 
   private:
     // The fast path for nearly every field: a tag of one byte, then a varint or length of one byte.
-    bool next_short(Field& field) noexcept {
+    [[gnu::always_inline]] bool next_short(Field& field) noexcept {
         const std::uint8_t tag = p_[0];
         const std::uint8_t value = p_[1];
         if (tag < 8 || ((tag | value) & 0x80) != 0) return false;
