@@ -6,21 +6,6 @@
 #include "bindings/errors.hpp"
 #include "bindings/sealed_classes.hpp"
 
-#ifdef ONNXMAP_SANITIZE
-namespace {
-
-// Reads one byte past a heap block, so that a test can check that the sanitizer reports it.
-int planted_overrun() {
-    const auto* block = new char[8]{};
-    const volatile char* behind = block + 8;
-    const int value = *behind;
-    delete[] block;
-    return value;
-}
-
-}  // namespace
-#endif
-
 PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     using namespace onnxmap::bindings;
     module.doc() = "The C++ core of onnxmap. Use the package onnxmap instead.";
@@ -51,7 +36,4 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_stats(module);
     bind_surgery(module);
     seal_classes();
-#ifdef ONNXMAP_SANITIZE
-    module.def("_planted_overrun", planted_overrun);
-#endif
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,11 @@ import onnxmap._core
 
 @pytest.mark.skipif(not SANITIZED, reason="only in a sanitizer build (ONNXMAP_SANITIZE)")
 def test_the_planted_overrun_is_reported() -> None:
-    code = "import onnxmap._core\nonnxmap._core._planted_overrun()\nprint('survived')"
+    code = (
+        "import ctypes, onnxmap._core\n"
+        "ctypes.CDLL(onnxmap._core.__file__).onnxmap_planted_overrun(8)\n"
+        "print('survived')"
+    )
     result = run_python(code, fresh=True)
     assert result.returncode != 0
     assert "AddressSanitizer" in result.stderr
@@ -26,7 +31,8 @@ def test_the_planted_overrun_is_reported() -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="only in an ordinary build")
 def test_an_ordinary_build_has_no_planted_overrun() -> None:
-    assert not hasattr(onnxmap._core, "_planted_overrun")
+    library = ctypes.CDLL(onnxmap._core.__file__)
+    assert not hasattr(library, "onnxmap_planted_overrun")
 
 
 def test_the_folders_of_a_short_sanitizer_run_are_there() -> None:
