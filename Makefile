@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 DOCS_BUILDER ?= html
 
-.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint check fix stubs rules operators docs bench against peers pythons wheels
+.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs bench against peers pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -61,15 +61,19 @@ fuzz: ## the fuzz targets on their corpus, then all of them side by side for FUZ
 	$(IN_BIN) cmake --workflow --preset fuzz
 	tools/fuzz_corpus && tools/fuzz $(FUZZ_SECONDS)
 
-lint: ## the quick part of `make check`; changes nothing
+lint: ## formatting and what is quick to find; changes nothing
 	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
 	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
 
-# clang-tidy looks at the core alone: a binding takes ten times as long as a file of the core. The compiler
-# only preprocesses, to know what each file includes.
-check: lint ## formatting, lint, types and workflows; changes nothing but build/tidy
+check: lint types tidy ## these three; changes nothing but build/tidy
+
+types: ## what mypy does not see in the public types, and the workflows
 	$(IN_BIN) basedpyright
 	$(IN_BIN) zizmor --offline --quiet .github/workflows
+
+# A binding takes ten times as long as a file of the core. The compiler only preprocesses, to know what each file
+# includes.
+tidy: ## clang-tidy on the core
 	$(IN_BIN) cmake --preset tidy --log-level=WARNING && $(IN_BIN) cmake --build --preset tidy
 
 fix: ## formatting and what lint can mend, in place
