@@ -1,4 +1,5 @@
-// Only in a sanitized extension: AddressSanitizer must report this, or it would not report anything.
+// Only in a sanitized extension: AddressSanitizer must report this, or it would not report
+// anything.
 #include <memory>
 
 extern "C" [[gnu::visibility("default")]] int onnxmap_planted_overrun(int nbytes);
