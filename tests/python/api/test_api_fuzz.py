@@ -25,8 +25,6 @@ HERE = Path(__file__).parents[1]
 FUZZ = "support.api_fuzz"
 pytest.importorskip("fsspec")
 SEQUENCES = 60 if EXHAUSTIVE else 40 if SANITIZED else 10
-# Tests of the fuzzer itself.
-of_the_fuzzer = pytest.mark.skipif(not EXHAUSTIVE, reason="ONNXMAP_TEST_EXHAUSTIVE is not set")
 
 
 def fuzz(journal: Path, *arguments: str, timeout: float = 600) -> dict[str, Any]:
@@ -60,7 +58,7 @@ def test_a_long_run(tmp_path: Path) -> None:
     fuzz(tmp_path / "journal", *arguments, timeout=60 * minutes + 300)
 
 
-@of_the_fuzzer
+@pytest.mark.skipif(SANITIZED, reason="the same calls are found without sanitizers")
 def test_every_class_and_member_is_reached(tmp_path: Path) -> None:
     """Only calls that the fuzzer finds itself count. A class out of its reach fails this test."""
     facts = fuzz(tmp_path / "journal", "--tour")
@@ -77,7 +75,8 @@ def test_every_class_and_member_is_reached(tmp_path: Path) -> None:
     assert missing == []
 
 
-@of_the_fuzzer
+@pytest.mark.skipif(SANITIZED, reason="the same calls are made without sanitizers")
+@pytest.mark.skipif(not EXHAUSTIVE, reason="ONNXMAP_TEST_EXHAUSTIVE is not set")
 def test_the_same_seed_makes_the_same_calls(tmp_path: Path) -> None:
     runs = []
     for name in "ab":

@@ -77,8 +77,8 @@ NEEDING = {
 
 NEEDED = sorted({name for names in NEEDING.values() for name in names})
 OTHERS = [name for name in PACKAGES if name not in NEEDED]
-# Two packages that lines need, with two that no line needs, and all of these; if EXHAUSTIVE, each
-# package alone.
+# One or two packages that lines need, with as many that no line needs, and all of the latter; if
+# EXHAUSTIVE, each package alone.
 HIDDEN = (
     [(name,) for name in PACKAGES]
     if EXHAUSTIVE
