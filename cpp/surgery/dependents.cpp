@@ -193,8 +193,10 @@ bool Dependents::tensor_holds_size(const Message& message) const {
         const bool is_long = tensor.type().type == onnx::DataType::INT64;
         if ((!is_long && tensor.type().type != onnx::DataType::INT32) || nbytes > kMostSizes)
             return found;
+        tensor::Values values = tensor.values();
+        values.check_count();
         std::vector<std::uint8_t> bytes(nbytes);
-        tensor.values(source::kRecently).read_packed(bytes);
+        values.read_packed(bytes);
         const auto read = [&]<class Number>(Number number) {
             for (std::size_t at = 0; at < bytes.size(); at += sizeof number) {
                 std::memcpy(&number, &bytes[at], sizeof number);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cassert>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -224,8 +223,7 @@ void Values::check_count() {
 }
 
 void Values::read_typed(std::uint8_t* out) const {
-    assert(typed_);
-    const TypedValues& values = *typed_;
+    const TypedValues& values = typed_.value();  // throws if nobody called check_count()
     const ValueRange range = range_of(*type_);
     const std::uint64_t per_entry = type_->per_entry();
     const Conversion unpack = Conversion::none(*type_);

@@ -23,6 +23,7 @@
 #include "fuzz/work_limit.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
+#include "model/value_type.hpp"
 #include "onnx/schema.hpp"
 #include "surgery/clean.hpp"
 #include "surgery/extract.hpp"
@@ -146,10 +147,17 @@ class Verbs {
             const Message input = main.fields()->message().inner(field<"GraphProto.input">, each);
             dims.inputs.emplace_back(input.text(field<"ValueInfoProto.name">),
                                      std::vector<surgery::NewDim>());
-            for (std::size_t i = random_.below(5); i > 0; --i)
+            for (std::size_t i = rank(input); i > 0; --i)
                 dims.inputs.back().second.push_back(dim());
         });
         surgery::set_dims(*document_, dims);
+    }
+
+    // Mostly the rank of the value, since other shapes are refused.
+    std::size_t rank(const Message& info) {
+        const auto type = model::type_of_value(*document_, info);
+        const bool is_known = type && type->shape;
+        return is_known && !random_.one_in(8) ? type->shape->size() : random_.below(5);
     }
 
     surgery::NewDim dim() {

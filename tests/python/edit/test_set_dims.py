@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.tools.update_model_dims import update_inputs_outputs_dims
 from support.edits.rich_model import saved
 from support.surgery.programs import errors
@@ -254,13 +254,16 @@ def test_a_default_has_another_shape() -> None:
 def constant(kind: str) -> dict[str, Any]:
     if kind in ("int32", "int64"):
         return {"initializer": [numpy_helper.from_array(np.array([2], kind), "s")]}
+    if kind in ("int32_data", "int64_data"):
+        types = {"int32_data": TensorProto.INT32, "int64_data": TensorProto.INT64}
+        return {"initializer": [helper.make_tensor("s", types[kind], [1], [2])]}
     if kind == "ints":
         return {"node": helper.make_node("Constant", [], ["s"], value_ints=[2])}
     tensor = numpy_helper.from_array(np.array([2]), "")
     return {"node": helper.make_node("Constant", [], ["s"], value=tensor, domain="ai.onnx")}
 
 
-@pytest.mark.parametrize("kind", ["int64", "int32", "ints", "tensor"])
+@pytest.mark.parametrize("kind", ["int64", "int32", "int64_data", "int32_data", "ints", "tensor"])
 @pytest.mark.parametrize(
     ("op_type", "inputs", "place"),
     [
@@ -290,6 +293,14 @@ def test_constants_that_are_sizes(kind: str, op_type: str, inputs: list[str], pl
         f"graph.node[{at}].input[{place}]",
         f'graph.node[{at + 1}].attribute["then_branch"].g.node[0].input[{place}]',
     ]
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_size_with_another_number_of_values(count: int) -> None:
+    size = TensorProto(name="s", data_type=TensorProto.INT64, dims=[count], int64_data=[2, 2])
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [info("x", [2])], [info("y", [None])], [size])
+    assert loads(helper.make_model(graph)).set_dims(inputs={"x": [7]}).constants == []
 
 
 def test_very_many_inputs() -> None:
