@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 DOCS_BUILDER ?= html
 
-.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs bench against peers pythons wheels
+.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs bench against peers models pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -103,6 +103,9 @@ against: ## the times of this commit against those of REV=..., in turns; TASKS="
 
 peers: ## onnx's own tests of what the verbs of surgery do as well, on these verbs (downloads its source)
 	$(IN_BIN) tools/run_onnx_tests python
+
+models: ## random programs of verbs of surgery on published models (downloads 30 MB)
+	$(IN_BIN) tools/try_models python
 
 pythons: ## README's commands under the other Pythons, each in an environment of its own
 	for version in 3.12 3.13 3.14 3.15; do tools/readme_commands "$$(tools/find_python $$version)" 1 2 || exit 1; done

@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from support.readers.whole_models import disagreement
-from support.run_options import EXHAUSTIVE, SANITIZED
-from support.surgery.programs import EDITS_BEFORE, MAKERS, VERBS, errors, results
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+from support.surgery.models import Feed, feed_of
+from support.surgery.programs import EDITS_BEFORE, FEEDS, MAKERS, VERBS, errors, results
 from support.surgery.random_models import random_model
 
 import onnxmap
 
 PROGRAMS = 5 if SANITIZED else 2_000 if EXHAUSTIVE else 12
 SIZE = 10
+# `make models` downloads some.
+MODELS = sorted(Path(os.environ.get("ONNXMAP_TEST_MODELS", "/nonexistent")).glob("**/*.onnx"))
 
 
-def run(seed: int) -> Counter[str]:
+def run(data: bytes, rng: random.Random, feeds: Sequence[Feed]) -> Counter[str]:
     """Run a program, and return which verbs did something."""
-    rng = random.Random(f"verbs {seed}")
-    data = random_model(seed).SerializeToString()
     first = model = onnxmap.loads(data)
-    wanted, broken = results(model), errors(model)
-    assert broken == set()
+    wanted, broken = results(model, feeds), errors(model)
     done: Counter[str] = Counter()
+    program = []
     for _ in range(SIZE):
         verb = rng.choice([*VERBS, *MAKERS])
+        program.append(verb)
         before = onnxmap.dumps(model)
         source = model
         try:
             if verb in MAKERS:
-                model = MAKERS[verb](model, rng)
-                assert onnxmap.dumps(source) == before, verb
+                model = MAKERS[verb](model, rng, feeds[0])
+                assert onnxmap.dumps(source) == before, program
             else:
-                VERBS[verb](model, rng)
+                VERBS[verb](model, rng, feeds[0])
         except (ValueError, onnxmap.UnknownNameError):
-            assert verb in EDITS_BEFORE or onnxmap.dumps(model) == before, verb
+            assert verb in EDITS_BEFORE or onnxmap.dumps(model) == before, program
             continue
         done[verb] += onnxmap.dumps(model) != before
-        assert errors(model) == set(), (seed, verb)
-        found = results(model)
+        assert errors(model) <= broken, program
+        found = results(model, feeds)
         if verb not in MAKERS:
-            assert wanted.items() <= found.items(), (seed, verb)
-        assert all(wanted.get(name, value) == value for name, value in found.items()), (seed, verb)
+            assert wanted.items() <= found.items(), program
+        assert all(wanted.get(name, value) == value for name, value in found.items()), program
         wanted = found
     assert disagreement(model) == ""
     first.revert()
@@ -54,9 +59,19 @@ def run(seed: int) -> Counter[str]:
 def test_results_stay() -> None:
     done: Counter[str] = Counter()
     for seed in range(PROGRAMS):
-        done += run(seed)
+        data = random_model(seed).SerializeToString()
+        assert errors(onnxmap.loads(data)) == set()
+        done += run(data, random.Random(f"verbs {seed}"), FEEDS)
     if not SANITIZED:
         assert set(done) == {*VERBS, *MAKERS}
+
+
+@pytest.mark.skipif(not MODELS, reason="ONNXMAP_TEST_MODELS names no directory of models")
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name)
+def test_results_of_published_models_stay(path: Path) -> None:
+    data = path.read_bytes()
+    for seed in range(20 if LONG else 3):
+        run(data, random.Random(f"{path.name} {seed}"), [feed_of(data)])
 
 
 @pytest.mark.skipif(SANITIZED, reason="the models alone; no line of the core runs")

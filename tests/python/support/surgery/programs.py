@@ -1,39 +1,31 @@
-"""Random programs of verbs. A verb is chosen for the model as those before it left it."""
+"""Verbs with random arguments, which fit the model as the verbs before it left it."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
-import onnxruntime
-from onnx import helper
+from onnx import TensorProto, helper
 
 import onnxmap
-from support.surgery.models import floats, loads
+from support.surgery.models import Feed, loads, run
 
 Graph = onnxmap.Graph
-FEED = {"x": np.array([0.25, -3.0], np.float32), "c": np.array(True)}
+FEED: Feed = {"x": np.array([0.25, -3.0], np.float32), "c": np.array(True)}
+FEEDS = [FEED, FEED | {"c": np.array(False)}]
 
 
-def results(model: onnxmap.Model | onnx.ModelProto) -> dict[str, bytes]:
-    """The bits of all outputs, for both values of `c`."""
-    is_ours = isinstance(model, onnxmap.Model)
-    data = onnxmap.dumps(model) if is_ours else model.SerializeToString()  # type: ignore[arg-type,union-attr]
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    names = [each.name for each in session.get_outputs()]
-    given = {each.name for each in session.get_inputs()}
+def results(
+    model: onnxmap.Model | onnx.ModelProto, feeds: Sequence[Feed] = FEEDS
+) -> dict[str, bytes]:
+    """The bits of all outputs, for each feed."""
     found = {}
-    for c in (True, False):
-        feed = {name: value for name, value in (FEED | {"c": np.array(c)}).items() if name in given}
-        for name, value in zip(names, session.run(None, feed), strict=True):
-            found[f"{name} {c}"] = value.tobytes()
+    for i, feed in enumerate(feeds):
+        for name, value in run(model, feed).items():
+            found[f"{name} {i}"] = np.asarray(value).tobytes()
     return found
 
 
@@ -63,7 +55,7 @@ def _identities(graph: Any) -> list[Any]:
     return [node for node in graph.nodes if node.op_type == "Identity"]
 
 
-def _bypass(model: onnxmap.Model, rng: random.Random) -> None:
+def _bypass(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     graph = rng.choice([each for each in graphs(model) if _identities(each)] or [model.graph])
     if nodes := _identities(graph):
         if rng.random() < 0.5:
@@ -72,16 +64,19 @@ def _bypass(model: onnxmap.Model, rng: random.Random) -> None:
             graph.nodes.remove(rng.choice(nodes), rewire=True)
 
 
-def _put_behind(model: onnxmap.Model, rng: random.Random) -> None:
+def _put_behind(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     """An Identity behind a value, which all others use."""
     graph = rng.choice(list(graphs(model)))
     old, new = rng.choice(_made(graph)), f"new{rng.random()}"
+    tensors = graph.initializers if isinstance(graph, Graph) else {}
+    if old in tensors and len(tensors[old].shape) > 1:
+        return  # onnxruntime would multiply by it with another kernel, which rounds otherwise
     makers = [i for i, node in enumerate(graph.nodes) if old in node.outputs]
     graph.nodes.insert(makers[0] + 1 if makers else 0, onnxmap.make_node("Identity", [old], [new]))
     graph.replace_uses(old, new)
 
 
-def _replace_by_copy(model: onnxmap.Model, rng: random.Random) -> None:
+def _replace_by_copy(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     graph = rng.choice([each for each in graphs(model) if _identities(each)] or [model.graph])
     nodes = [node for node in _identities(graph) if graph.consumers(node.outputs[0])]
     if nodes:
@@ -90,11 +85,11 @@ def _replace_by_copy(model: onnxmap.Model, rng: random.Random) -> None:
         graph.replace_uses(old, new)
 
 
-def _add_output(model: onnxmap.Model, rng: random.Random) -> None:
+def _add_output(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     model.graph.add_output(rng.choice(_made(model.graph)))
 
 
-def _rename(model: onnxmap.Model, rng: random.Random) -> None:
+def _rename(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     graph = rng.choice([each for each in graphs(model) if isinstance(each, Graph)])
     outputs = {value.name for value in graph.outputs}
     names = [name for name in _made(graph) if name not in outputs]
@@ -102,57 +97,65 @@ def _rename(model: onnxmap.Model, rng: random.Random) -> None:
         graph.rename(rng.choice(names), f"renamed{rng.random()}")
 
 
-def _set_dims(model: onnxmap.Model, rng: random.Random) -> None:
+def _set_dims(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     """Numbers become names, which keep all shapes, or the other way round."""
+    sizes: dict[Any, int] = {}
+    for value in model.graph.inputs:
+        sizes.update(zip(value.type.shape or (), feed[value.name].shape, strict=False))
     names = list(model.graph.dimension_params)
     if names and rng.random() < 0.6:
-        model.set_dims({rng.choice(names): rng.choice([2, "n", f"n{rng.random()}"])})
+        name = rng.choice(names)
+        size = sizes.get(name, rng.random())
+        model.set_dims({name: rng.choice([f"n{size}", sizes.get(name, f"m{size}")])})
     else:
-        model.set_dims(inputs={"x": [rng.choice([2, "n", None])]})
+        name = rng.choice(list(feed))
+        shape = [rng.choice([size, f"n{size}", None]) for size in feed[name].shape]
+        model.set_dims(inputs={name: shape})
 
 
-def _merge(model: onnxmap.Model, rng: random.Random) -> onnxmap.Model:
+def _merge(model: onnxmap.Model, rng: random.Random, feed: Feed) -> onnxmap.Model:
     """A model that makes one more value of an output."""
     output = rng.choice(list(model.graph.outputs))
     value, prefix = output.name, f"merged{rng.random()}."
-    graph = helper.make_graph(
-        [helper.make_node("Neg", ["a"], ["b"])], "g", floats("a"), floats("b")
-    )
-    other = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    shape = [None] * len(output.type.shape)
+    a, b = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "ab")
+    graph = helper.make_graph([helper.make_node("Neg", ["a"], ["b"])], "g", [a], [b])
+    opset = helper.make_opsetid("", model.opset_imports[""])
+    other = helper.make_model(graph, opset_imports=[opset], ir_version=model.ir_version)
     return onnxmap.merge(model, loads(other), {value: "a"}, prefix=prefix)
 
 
-def _extract(model: onnxmap.Model, rng: random.Random) -> onnxmap.Model:
+def _extract(model: onnxmap.Model, rng: random.Random, feed: Feed) -> onnxmap.Model:
     """All inputs, and some of the outputs."""
     names = [value.name for value in model.graph.outputs]
-    return model.extract(["x", "c"], rng.sample(names, rng.randint(1, len(names))))
+    return model.extract(list(feed), rng.sample(names, rng.randint(1, len(names))))
 
 
-def _shuffle_and_sort(model: onnxmap.Model, rng: random.Random) -> None:
+def _shuffle_and_sort(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     graph = rng.choice(list(graphs(model)))
-    keys = {node.outputs[0]: rng.random() for node in graph.nodes}
-    graph.nodes.sort(key=lambda node: keys[node.outputs[0]])
+    graph.nodes.sort(key=lambda node: rng.random())
     model.sort()
 
 
-VERBS: dict[str, Callable[[onnxmap.Model, random.Random], object]] = {
+Verb: TypeAlias = Callable[[onnxmap.Model, random.Random, Feed], Any]
+VERBS: dict[str, Verb] = {
     "add_output": _add_output,
     "bypass": _bypass,
-    "dedupe": lambda model, rng: model.dedupe(),
-    "inline_functions": lambda model, rng: model.inline_functions(
-        rng.choice([None, ["Both"], ["org.test::Once"]])
+    "dedupe": lambda model, rng, feed: model.dedupe(),
+    "inline_functions": lambda model, rng, feed: model.inline_functions(
+        rng.choice([None, *([f"{each.domain}::{each.name}"] for each in model.functions)])
     ),
-    "lift_constants": lambda model, rng: model.lift_constants(rng.choice([0, 8, 9])),
-    "prune": lambda model, rng: model.prune(),
+    "lift_constants": lambda model, rng, feed: model.lift_constants(rng.choice([0, 8, 9])),
+    "prune": lambda model, rng, feed: model.prune(),
     "put_behind": _put_behind,
     "rename": _rename,
     "set_dims": _set_dims,
     "replace_by_copy": _replace_by_copy,
     "shuffle_and_sort": _shuffle_and_sort,
-    "strip": lambda model, rng: model.strip(*(rng.random() < 0.5 for _ in range(3))),
+    "strip": lambda model, rng, feed: model.strip(*(rng.random() < 0.5 for _ in range(3))),
 }
 # These return another model, which has some of the outputs, or more.
-MAKERS: dict[str, Callable[[onnxmap.Model, random.Random], onnxmap.Model]] = {
+MAKERS: dict[str, Verb] = {
     "extract": _extract,
     "merge": _merge,
 }
