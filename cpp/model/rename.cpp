@@ -35,6 +35,8 @@ Renaming::Renaming(const Graph& graph, std::vector<Names> names)
     found_.resize(names_.size());
     for (std::uint32_t pair = 0; pair < names_.size(); ++pair) {
         before_.add(names_[pair].before);
+        filter_.add(names_[pair].before);
+        filter_.add(names_[pair].after);
         if (after_.add(names_[pair].after).is_new) {
             first_of_.push_back(pair);
         } else {
@@ -117,9 +119,30 @@ void Renaming::find_in_lists(const FieldIndex& fields) {
     const wire::FieldRow& nodes = field<"GraphProto.node">;
     fields.for_each(nodes, [&](const wire::Field& element) {
         const Node node(graph_, nodes, element);
+        if (!may_concern(node.message())) return;
         node.for_each_output([&](std::string_view name) { note_made(name, node.message()); });
         uses.find_in_node(node, document_.limits().depth);
     });
+}
+
+// Whether a node may have one of the names, or a subgraph.
+bool Renaming::may_concern(const onnx::Message& node) const {
+    onnx::Message::Walk walk(node);
+    for (wire::Field found; walk.next(found);) {
+        if (found.type != wire::WireType::length_delimited) continue;
+        switch (found.number) {
+            case field<"NodeProto.input">.number:
+            case field<"NodeProto.output">.number:
+                if (filter_.may_have(found.text())) return true;
+                break;
+            case field<"NodeProto.attribute">.number:
+                if (Attribute(node.inner(field<"NodeProto.attribute">, found)).may_hold_graph())
+                    return true;
+                break;
+            default: break;
+        }
+    }
+    return false;
 }
 
 // Notes what makes a value: an input, a dense initializer or a node.

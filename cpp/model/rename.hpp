@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/graph.hpp"
+#include "model/name_filter.hpp"
 #include "model/name_table.hpp"
 #include "onnx/message.hpp"
 
@@ -90,6 +91,7 @@ class Renaming {
     void find_before(std::uint32_t pair, const FieldIndex& fields, FollowedUses& followed);
     void find_after(std::uint32_t after, const FieldIndex& fields, FollowedUses& followed);
     void find_in_lists(const FieldIndex& fields);
+    [[nodiscard]] bool may_concern(const onnx::Message& node) const;
     void find_in_trainings();
     [[nodiscard]] auto captured_uses();
     void note_made(std::string_view name, const onnx::Message& maker);
@@ -114,6 +116,7 @@ class Renaming {
     std::vector<Found> found_;             // of each pair
     NameTable before_;                     // by pair
     NameTable after_;                      // different ones
+    NameFilter filter_;                    // of both
     std::vector<std::uint32_t> first_of_;  // of each of these: the first pair that has it
     std::vector<Place> places_;
 };
