@@ -185,6 +185,7 @@ Raises:
         `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
         outputs, `new` is a value of a graph around this one or an input of the function, or
         nothing says which type and rank `new` has, which an output of the model's own graph needs.
+        Or this is a function with a graph as the default of an attribute.
     ParseError: `model.duplicate_name`: several nodes make `new`.
     EditError: the graph or function was removed from its model.)")
         .def("bypass", edits(bypass<Body>), py::arg("node"),
@@ -197,8 +198,9 @@ Raises:
     TypeError: it is not a node.
     ValueError: another output of the node is used; it has no first input; its output would have
         to be an input, an initializer, a value of a graph around this one, or another output; a
-        subgraph that uses the output has a value of its own with the name of the input; or the node
-        is in another graph or function.
+        subgraph that uses the output has a value of its own with the name of the input; the node
+        is in another graph or function; or that function has a graph as the default of an
+        attribute.
     ParseError: `model.duplicate_name`: several nodes make one of the values.
     EditError: the graph or function was removed from its model.)");
 }

@@ -56,7 +56,8 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
 }
 
 // Lets all that uses these values use others instead, and returns the old names of those that no
-// subgraph would hide: only they are replaced. One walk over the graph is for all of them.
+// subgraph would hide or annotates: only they are replaced. One walk over the graph is for all of
+// them.
 model::NameSet replace_uses(const model::Document& document, const Message& graph,
                             const NewNames& names) {
     struct Mention {
@@ -65,24 +66,30 @@ model::NameSet replace_uses(const model::Document& document, const Message& grap
         NewNames::const_iterator pair;
     };
     std::vector<Mention> mentions;
-    model::NameSet made;  // by subgraphs
+    model::NameSet made;       // by subgraphs
+    model::NameSet annotated;  // in subgraphs
     const auto add = [&](std::string_view name, const Message& user, std::uint32_t index,
                          const wire::FieldRow* row) {
         const auto pair = names.find(name);
         if (pair != names.end()) mentions.push_back({{user, index}, row, pair});
     };
-    model::CapturedUses uses([&](std::string_view name, const Message& user,
-                                 std::uint32_t index) { add(name, user, index, nullptr); },
-                             [&](std::string_view name) { made.insert(name); },
-                             [&](std::string_view name, const Message& holder,
-                                 const wire::FieldRow& row) { add(name, holder, 0, &row); });
+    model::CapturedUses uses(
+        [&](std::string_view name, const Message& user, std::uint32_t index) {
+            add(name, user, index, nullptr);
+        },
+        [&](std::string_view name) { made.insert(name); },
+        [&](std::string_view name, const Message& holder, const wire::FieldRow& row) {
+            if (&row == &field<"TensorAnnotation.tensor_name">) annotated.insert(name);
+            add(name, holder, 0, &row);
+        });
     const std::uint32_t depth = document.limits().depth + 1;
     uses.find_in(graph, depth);
     for (const Message& training : model::training_info_of(document, graph))
         model::find_in_training(training, depth, uses, [](auto&&...) {});
     model::NameSet replaced;
     for (const auto& [old, kept] : names) {
-        if (!made.contains(kept)) replaced.insert(old);
+        if (!made.contains(kept) && !annotated.contains(old) && !annotated.contains(kept))
+            replaced.insert(old);
     }
     std::vector<NewUse> new_uses;
     for (const auto& [user, row, pair] : mentions) {

@@ -8,6 +8,7 @@
 #include "model/captured_values.hpp"
 #include "model/message_walk.hpp"
 #include "model/tensor.hpp"
+#include "model/training_uses.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/called_functions.hpp"
 #include "surgery/graph_parts.hpp"
@@ -58,12 +59,34 @@ Dependents::Dependents(const model::Document& document, const Message& main,
         if (!scopes_.front().makers) scopes_.front().makers = constants_in(*fields);
         enter(node, "graph.node[" + std::to_string(position) + "]", document.limits().depth);
     }
+    enter_trainings(main);
     for (std::size_t next = 0; next != called_.size();) {
         const PlacedBody function = called_[next++];  // a copy: the list grows
         bodies_.push_back(function.message);
         scopes_.clear();
         scopes_.push_back({function.message, true, std::nullopt});
         enter_nodes(function.message, function.path, document.limits().depth);
+        enter_graphs(function.message, field<"FunctionProto.attribute_proto">,
+                     function.path + ".attribute_proto", document.limits().depth);
+    }
+}
+
+// The graphs of training that use what depends on the inputs.
+void Dependents::enter_trainings(const Message& main) {
+    const std::uint32_t depth = document_.limits().depth;
+    std::size_t position = 0;
+    for (const Message& training : model::training_info_of(document_, main)) {
+        const std::string path = "training_info[" + std::to_string(position++) + "].algorithm";
+        bool is_dependent = false;
+        model::CapturedUses uses(
+            [&](std::string_view name, auto&&...) { is_dependent = is_dependent || has(name); });
+        model::find_in_training(training, depth, uses, [](auto&&...) {});
+        const auto algorithm = training.child(field<"TrainingInfoProto.algorithm">);
+        if (!is_dependent || !algorithm) continue;
+        bodies_.push_back(*algorithm);
+        scopes_.push_back({*algorithm, false, std::nullopt});
+        enter_nodes(*algorithm, path, depth);
+        scopes_.pop_back();
     }
 }
 
@@ -117,12 +140,17 @@ void Dependents::enter(const Message& message, const std::string& path, std::uin
             called_.push_back(each->second);
         functions_.erase(called.first, called.second);
     }
-    const std::string attributes = path + ".attribute";
+    enter_graphs(message, field<"NodeProto.attribute">, path + ".attribute", depth_left);
+}
+
+// The graphs in attributes of a node, or in defaults of a function.
+void Dependents::enter_graphs(const Message& holder, const wire::FieldRow& list,
+                              const std::string& path, std::uint32_t depth_left) {
     std::uint64_t ordinal = 0;
-    for (const model::Attribute& attribute : node.attributes().entries) {
+    for (const model::Attribute& attribute : model::attributes(holder, list).entries) {
         const std::uint64_t place = ordinal++;
         if (!attribute.may_hold_graph()) continue;
-        const std::string key = attributes + model::path_key(attributes, attribute.name(), place);
+        const std::string key = path + model::path_key(path, attribute.name(), place);
         for_each_graph_of(attribute, [&](const Message& graph, const std::string& inner) {
             bodies_.push_back(graph);
             scopes_.push_back({graph, false, std::nullopt});

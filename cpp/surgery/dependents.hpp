@@ -45,7 +45,10 @@ class Dependents {
 
     void read_nodes(const model::FieldIndex& main);
     void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
+    void enter_trainings(const onnx::Message& main);
     void enter(const onnx::Message& message, const std::string& path, std::uint32_t depth_left);
+    void enter_graphs(const onnx::Message& holder, const wire::FieldRow& list,
+                      const std::string& path, std::uint32_t depth_left);
     void find_constants(const model::Node& node, const std::string& path);
     static Makers makers_in(const Scope& scope);
     [[nodiscard]] Makers constants_in(const model::FieldIndex& main) const;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "onnx/message.hpp"
 #include "surgery/inlined_size.hpp"
@@ -13,9 +14,9 @@ namespace onnxmap::surgery {
 /// would become what a call gives; or if nothing makes an output.
 void check_names(const onnx::Message& function, std::uint32_t max_depth);
 
-/// Throws std::invalid_argument if an attribute of the function has a graph as default: the names
-/// in it would have to differ wherever it is put in.
-void check_no_default_graphs(const onnx::Message& function);
+/// Throws std::invalid_argument, with an advice, if an attribute of the function has a graph as
+/// default: it uses values wherever a node refers to the attribute.
+void check_no_default_graphs(const onnx::Message& function, std::string_view advice);
 
 /// Throws std::invalid_argument if a node gives more inputs or outputs than the function has.
 void check_call(const onnx::Message& node, const std::string& function, const InlinedSize& size);

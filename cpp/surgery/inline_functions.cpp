@@ -178,7 +178,7 @@ class InliningFunctions {
         if (path_.size() > max_depth_ + 1) fail_too_deep();
         const Message& body = function.message;
         check_names(body, max_depth_ + 1);
-        check_no_default_graphs(body);
+        check_no_default_graphs(body, "inline other functions by their names");
         function.size = size_of(body, max_depth_);
         for_each_call(body, 0,
                       [&](const Message&, std::uint64_t, const Message& node, Function& other,

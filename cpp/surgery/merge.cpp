@@ -13,6 +13,7 @@
 #include "model/copied_external_values.hpp"
 #include "model/equality.hpp"
 #include "model/graph.hpp"
+#include "model/message_walk.hpp"
 #include "model/name_table.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/operators.hpp"
@@ -220,6 +221,34 @@ class Merging {
                 return;
             contradict("the models have different functions " + in_quotes(function_key(each)) +
                        ": rename one, with the nodes that call it");
+        });
+        check_calls(a_, b_, "first");
+        check_calls(b_, a_, "second");
+    }
+
+    // A function of one model must not take the place of an operator that the other one uses.
+    static void check_calls(const Part& with, const Part& other, const char* which) {
+        const auto functions_of = [](const Part& part) {
+            model::TextMap<Message> found;
+            Part::for_each(part.root, kFunctions, [&](const Message& each) {
+                found.emplace(function_identity(each), each);
+            });
+            return found;
+        };
+        auto functions = functions_of(with);
+        for (const auto& [identity, _] : functions_of(other)) functions.erase(identity);
+        if (functions.empty()) return;
+        model::NameSet names;
+        for (const auto& [_, each] : functions)
+            names.insert(each.text(field<"FunctionProto.name">));
+        model::for_each_node(other.document, [&](const std::string& path, const Message& node) {
+            if (!names.contains(node.text(field<"NodeProto.op_type">))) return;
+            const auto found = functions.find(function_identity(node));
+            if (found == functions.end()) return;
+            contradict("the " + std::string(which) + " model has a function " +
+                       in_quotes(function_key(found->second)) +
+                       ", and the other one, which has none, uses an operator of that name in " +
+                       path + ": rename the function, with the nodes that call it");
         });
     }
 

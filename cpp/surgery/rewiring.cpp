@@ -15,6 +15,7 @@
 #include "model/named_list.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/inlinable.hpp"
 
 namespace onnxmap::surgery {
 
@@ -25,6 +26,7 @@ using onnx::Message;
 namespace {
 
 constexpr const wire::FieldRow& kAnnotated = field<"TensorAnnotation.tensor_name">;
+constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 
 [[noreturn]] void refuse(std::string_view value, const std::string& reason) {
     throw std::invalid_argument(in_quotes(value) + " " + reason);
@@ -45,7 +47,11 @@ class Uses {
           users_(body.users(value)),
           followed_(document_.followed_uses(body_)) {
         for (const Message& holder : followed_->annotations(value)) note_annotated(holder);
-        if (is_function(body_)) return;
+        if (is_function(body_)) {
+            check_no_default_graphs(body_,
+                                    "uses of values in it are not followed; remove it before");
+            return;
+        }
         const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
         body.fields()->for_each(list, [&](const wire::Field& element) {
             const Message annotation = body_.inner(list, element);
@@ -79,6 +85,9 @@ class Uses {
     [[nodiscard]] bool is_used() const {
         return !users_.empty() || !bindings_.empty() ||
                !std::ranges::all_of(annotated_, is_annotation);
+    }
+    [[nodiscard]] bool is_annotated() const {
+        return std::ranges::any_of(annotated_, is_annotation);
     }
     [[nodiscard]] const std::vector<UserOfValue>& users() const noexcept { return users_; }
 
@@ -218,10 +227,19 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (becomes_output) check_new_output(body, maker, replacement, old);
     const bool has_type = becomes_output && !is_function(message);
     const KnownType known = has_type ? known_type(body, replacement) : KnownType{};
+    bool keeps_type =
+        has_type && body.producer(old) &&
+        model::NamedList(document, *body.fields(), kValueInfos, field<"ValueInfoProto.name">)
+                .count(old) == 0;
     for (const UserOfValue& user : uses.users()) {
         if (!has_type || user.message.key() != message.key()) continue;
-        // The output is another value then, and may have another type.
-        set_type(document, output_at(document, message.current(), user.index), known);
+        // The output is another value then, and may have another type. The old one keeps its own.
+        const Message output = output_at(document, message.current(), user.index);
+        if (std::exchange(keeps_type, false)) {
+            model::insert(document, message.current(), kValueInfos, UINT64_MAX,
+                          model::Original{document, output});
+        }
+        set_type(document, output.current(), known);
     }
     uses.mention(replacement, false);
     if (has_type) forget_value_info(document, message, replacement);
@@ -284,6 +302,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
                "is an output, and also a value of a subgraph, which would see both; rename that "
                "of the subgraph before");
     }
+    if (others.is_annotated()) forget_value(document, message, output);  // one of two says enough
     others.mention(output, true);
     std::uint32_t index = 0;
     std::vector<model::NewText> texts;

@@ -13,7 +13,6 @@
 #include "surgery/dependents.hpp"
 #include "surgery/dim_walk.hpp"
 #include "surgery/graph_parts.hpp"
-#include "tensor/header.hpp"
 
 namespace onnxmap::surgery {
 
@@ -128,7 +127,7 @@ class SettingDims {
         std::set<std::string_view> seen;
         DimWalk().enter(document_.root(), document_.limits().depth + 1, [&](const Message& dim) {
             const auto found = params_.find(dim.text(kParam));
-            if (found == params_.end() || dim.has(kValue)) return;
+            if (found == params_.end() || found->first.empty() || dim.has(kValue)) return;
             seen.insert(found->first);
             named_.emplace_back(dim, &found->second);
         });
@@ -140,27 +139,44 @@ class SettingDims {
 
     // A default of an input keeps its shape, which must fit.
     void check_defaults() const {
-        const wire::FieldRow& list = field<"GraphProto.initializer">;
-        document_.index(main_)->for_each(list, [&](const wire::Field& each) {
-            const Message tensor = main_.inner(list, each);
-            const auto found = inputs_.find(tensor.text(field<"TensorProto.name">));
-            if (found == inputs_.end()) return;
-            const auto& [info, shape] = found->second;
-            const auto dims = dims_of(info);
-            const tensor::Header header = tensor::read_header(tensor);
-            for (std::size_t i = 0; dims && i < std::min(dims->size(), header.dims().size()); ++i) {
-                const NewDim before = dim_of((*dims)[i]);
-                const auto param = params_.find(before.param);
-                const NewDim after = !before.value && param != params_.end() ? param->second
-                                     : shape != nullptr                      ? (*shape)[i]
-                                                                             : before;
-                if (after == before || !after.value || *after.value == header.dims()[i]) continue;
-                throw std::invalid_argument(
-                    "the input " + in_quotes(found->first) + " has a default of " +
-                    std::to_string(header.dims()[i]) + " in dimension " + std::to_string(i) +
-                    ", not " + std::to_string(*after.value) +
-                    ": replace its initializer before, or remove it");
-            }
+        const wire::FieldRow& dense = field<"GraphProto.initializer">;
+        const auto fields = document_.index(main_);
+        fields->for_each(dense, [&](const wire::Field& each) {
+            const Message tensor = main_.inner(dense, each);
+            check_default(tensor.text(field<"TensorProto.name">), tensor,
+                          field<"TensorProto.dims">);
+        });
+        const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
+        fields->for_each(sparse, [&](const wire::Field& each) {
+            const Message tensor = main_.inner(sparse, each);
+            const auto values = tensor.child(field<"SparseTensorProto.values">);
+            if (values)
+                check_default(values->text(field<"TensorProto.name">), tensor,
+                              field<"SparseTensorProto.dims">);
+        });
+    }
+
+    void check_default(std::string_view name, const Message& tensor,
+                       const wire::FieldRow& dims_of_tensor) const {
+        const auto found = inputs_.find(name);
+        if (found == inputs_.end()) return;
+        const auto& [info, shape] = found->second;
+        const auto dims = dims_of(info);
+        if (!dims) return;
+        std::size_t i = 0;
+        tensor.for_each_value(dims_of_tensor, [&](const wire::Field& each) {
+            const std::size_t axis = i++;
+            if (axis >= dims->size()) return;
+            const NewDim before = dim_of((*dims)[axis]);
+            const auto param = params_.find(before.param);
+            const NewDim after = !before.value && param != params_.end() ? param->second
+                                 : shape != nullptr                      ? (*shape)[axis]
+                                                                         : before;
+            if (after == before || !after.value || *after.value == each.int64()) return;
+            throw std::invalid_argument(
+                "the input " + in_quotes(name) + " has a default of " +
+                std::to_string(each.int64()) + " in dimension " + std::to_string(axis) + ", not " +
+                std::to_string(*after.value) + ": replace its initializer before, or remove it");
         });
     }
 

@@ -538,10 +538,11 @@ class Model:
                 them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
                 subgraphs and functions included.
             inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If a dimension was a name,
-                the new one replaces that name everywhere. If it was a number, stored shapes that
-                depend on the input are out of date: their value infos are removed, also in called
-                functions, and numbers in the shapes of outputs and of inputs of subgraphs become
-                unknown. `infer_shapes()` finds them again.
+                a new name or number replaces that name everywhere, and None only there. If it was
+                a number, stored shapes that depend on the input are out of date: their value infos
+                are removed, also in called functions and in training, and numbers in the shapes of
+                outputs and of inputs of subgraphs become unknown. `infer_shapes()` finds them
+                again.
 
         Returns:
             The value infos that were removed, and the places of constants that still hold an old
@@ -622,8 +623,8 @@ class Model:
     def dedupe(self) -> list[tuple[str, str]]:
         """Replace initializers that are equal in type, shape and bits by the first of them.
 
-        Each graph is handled by itself. Inputs, outputs, tensors with annotations and the
-        variables of training stay. Only tensors that may be equal are read.
+        Each graph is handled by itself. Inputs, outputs, the variables of training, and tensors
+        that a graph or subgraph annotates stay. Only tensors that may be equal are read.
 
         Returns:
             For each removed initializer: its name, and the name of the one that replaces it. Graphs
@@ -1057,6 +1058,7 @@ def merge(
         connect: `{output of a: input of b}`. `b` takes the output of `a` where it took that input,
             and both go from the lists of outputs and inputs. A default of the input goes as well.
         prefix: what to put before the names of `b`'s values and nodes, those of subgraphs included.
+            Names of dimensions stay: one that both models have is one dimension.
 
     Returns:
         A model that is edited: `revert()` leaves nothing of it.
@@ -1066,7 +1068,8 @@ def merge(
         TypeError: an argument is of another type.
         ValueError: the models contradict each other. Both have a value or node of one name: give a
             prefix. They import two versions of a domain: call `convert_version` on one before. They
-            have different functions, metadata or device configurations of one name. An output has
+            have different functions, metadata or device configurations of one name, or one has a
+            function of the name of an operator that the other one uses. An output has
             another type than the input it is connected to, or another rank or other numbers in its
             shape. `b` has training information, or that of `a` assigns a connected output.
 

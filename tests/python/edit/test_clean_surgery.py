@@ -16,6 +16,7 @@ from support.edits.models import EDIT_MODELS
 from support.edits.rich_model import saved
 from support.models.node_cases import node_cases
 from support.run_options import EXHAUSTIVE
+from support.surgery.models import floats
 from support.surgery.random_models import random_model, shuffled
 
 import onnxmap
@@ -418,3 +419,29 @@ def test_deep_subgraphs() -> None:
     model.sort()
     model.strip()
     assert onnx.load_from_string(onnxmap.dumps(model)).graph.node
+
+
+@pytest.mark.parametrize("annotated", ["a", "b"])
+def test_tensors_that_a_subgraph_annotates_are_no_duplicates(annotated: str) -> None:
+    def branch(output: str) -> onnx.GraphProto:
+        return helper.make_graph(
+            [helper.make_node("Add", ["a", "b"], [output])], output, [], floats(output)
+        )
+
+    graph = helper.make_graph(
+        [helper.make_node("If", ["c"], ["y"], then_branch=branch("t"), else_branch=branch("e"))],
+        "g", [helper.make_tensor_value_info("c", TensorProto.BOOL, [])], floats("y"),
+        [numpy_helper.from_array(np.ones(2, np.float32), name) for name in ("a", "b", "d")],
+    )  # fmt: skip
+    note = graph.node[0].attribute[0].g.quantization_annotation.add(tensor_name=annotated)
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="d")
+    model = loads(helper.make_model(graph))
+    before = saved(model)
+    assert model.dedupe() == [("d", "a")][annotated == "a" :]
+    after = saved(model)
+    for mine, theirs in zip(
+        after.graph.node[0].attribute, before.graph.node[0].attribute, strict=True
+    ):
+        assert mine.g.node == theirs.g.node
+    notes = after.graph.node[0].attribute[0].g.quantization_annotation
+    assert [each.tensor_name for each in notes] == [annotated]

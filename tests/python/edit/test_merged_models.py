@@ -236,3 +236,33 @@ def test_names_in_errors() -> None:
         onnxmap.merge(model, model, {name: "x"})
     with pytest.raises(ValueError, match=r"'\\xff\\xfe' is given twice"):
         model.extract(["x"], [name, name])
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_function_takes_no_place_of_an_operator(inside: bool) -> None:
+    """`b` calls an operator of onnxruntime, `a` has a function of that name."""
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+
+    def model(name: str, node: onnx.NodeProto, **more: Any) -> onnxmap.Model:
+        graph = helper.make_graph([node], name, floats(f"{name}x"), floats(f"{name}y"))
+        return loads(helper.make_model(graph, opset_imports=opsets, ir_version=10, **more))
+
+    def gelu(value: str, made: str) -> onnx.NodeProto:
+        return helper.make_node("QuickGelu", [value], [made], domain="com.microsoft")
+
+    neg = helper.make_node("Neg", ["p"], ["q"])
+    function = helper.make_function("com.microsoft", "QuickGelu", ["p"], ["q"], [neg], opsets[:1])
+    a = model("a", gelu("ax", "ay"), functions=[function])
+    node = gelu("bx", "by")
+    if inside:
+        branch = helper.make_graph([gelu("bx", "t")], "branch", [], floats("t"))
+        node = helper.make_node("If", ["bx"], ["by"], then_branch=branch, else_branch=branch)
+    b = model("b", node)
+    place = r'node\[0\].attribute\["else_branch"\].g.node\[0\]' if inside else r"node\[0\]:"
+    for pair, which in (((a, b), "first"), ((b, a), "second")):
+        with pytest.raises(
+            ValueError, match=rf"the {which} model has a function 'com.microsoft::.* graph.{place}"
+        ):
+            onnxmap.merge(*pair)
+    other = model("c", helper.make_node("QuickGelu", ["cx"], ["cy"], domain="org.other"))
+    assert len(onnxmap.merge(a, other).functions) == 1

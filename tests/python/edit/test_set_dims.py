@@ -349,3 +349,69 @@ def test_functions_that_call_very_many_others() -> None:
     )
     assert len(model.set_dims(inputs={"x": [7]}).value_infos) == len(names)
     assert not any(function.value_info for function in saved(model).functions)
+
+
+def test_an_empty_name_is_none() -> None:
+    graph = helper.make_graph([], "g", [info("x", [None, "N"])], [info("y", [None])])
+    model = loads(helper.make_model(graph))
+    with pytest.raises(onnxmap.UnknownNameError, match="no dimension ''"):
+        model.set_dims({"": 5})
+    assert not model.edited
+
+
+@pytest.mark.parametrize(("size", "dims", "inputs"), [("N", {"N": 5}, None), (3, None, {"x": [5]})])
+def test_a_sparse_default_has_another_shape(size: Any, dims: Any, inputs: Any) -> None:
+    values = numpy_helper.from_array(np.ones(1, np.float32), "x")
+    places = numpy_helper.from_array(np.array([1]), "")
+    nodes = [helper.make_node("Abs", ["x"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [info("x", [size])], [info("y", [size])])
+    graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [3]))
+    model = loads(helper.make_model(graph))
+    with pytest.raises(ValueError, match="'x' has a default of 3 in dimension 0, not 5"):
+        model.set_dims(dims, inputs)
+    assert not model.edited
+    model.set_dims(inputs={"x": [3]})
+
+
+def test_graphs_that_are_defaults_keep_no_old_number() -> None:
+    default = helper.make_graph(
+        [helper.make_node("Reshape", ["a", "size"], ["i"]), helper.make_node("Abs", ["i"], ["d"])],
+        "default", [], [info("d", [3])], [numpy_helper.from_array(np.array([3]), "size")],
+        value_info=[info("i", [3])],
+    )  # fmt: skip
+    branch = helper.make_node("If", ["c"], ["z"])
+    for name in ("then_branch", "else_branch"):
+        branch.attribute.add(name=name, ref_attr_name="g", type=onnx.AttributeProto.GRAPH)
+    function = helper.make_function(
+        "f", "F", ["c", "a"], ["z"], [branch], [helper.make_opsetid("", 18)],
+        attribute_protos=[helper.make_attribute("g", default)],
+    )  # fmt: skip
+    graph = helper.make_graph(
+        [helper.make_node("F", ["c", "x"], ["y"], domain="f")], "g",
+        [helper.make_tensor_value_info("c", 9, []), info("x", [3])], [info("y", [3])],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
+    model = loads(helper.make_model(graph, functions=[function], opset_imports=opsets))
+    assert model.set_dims(inputs={"x": [5]}) == DimReport(
+        ["i"], ['functions[0].attribute_proto["g"].g.node[0].input[1]']
+    )
+    inner = saved(model).functions[0].attribute_proto[0].g
+    assert not inner.output[0].type.tensor_type.shape.dim[0].HasField("dim_value")
+
+
+@pytest.mark.parametrize("used", ["t", "w"])
+def test_training_keeps_no_old_number_of_what_it_uses(used: str) -> None:
+    nodes = [helper.make_node("Abs", ["x"], ["t"]), helper.make_node("Abs", ["v"], ["w"])]
+    inputs, outputs = [info("x", [3]), info("v", [3])], [info("t", [3]), info("w", [3])]
+    message = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs))
+    steps = [helper.make_node("Abs", [used], ["u"]), helper.make_node("Neg", ["u"], ["o"])]
+    message.training_info.add().algorithm.CopyFrom(
+        helper.make_graph(steps, "a", [], [info("o", [3])], value_info=[info("u", [3])])
+    )
+    model = loads(message)
+    is_stale = used == "t"
+    assert model.set_dims(inputs={"x": [5]}).value_infos == ["u"] * is_stale
+    algorithm = saved(model).training_info[0].algorithm
+    assert len(algorithm.value_info) == 1 - is_stale
+    size = algorithm.output[0].type.tensor_type.shape.dim[0]
+    assert size.HasField("dim_value") != is_stale

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_ir.passes import common
 from support.edits.rich_model import saved
 from support.run_options import EXHAUSTIVE, SANITIZED
+from support.surgery.models import floats
 from support.surgery.programs import graphs
 from support.surgery.random_models import random_model
 
@@ -93,8 +94,10 @@ def test_identities_are_bypassed_as_by_onnx_ir() -> None:
                     count += 1
                 except ValueError:
                     kept += 1
-        ours = in_order(saved(model))
-        assert shape_of(ours.graph) == shape_of(in_order(theirs).graph), seed
+        ours, other = in_order(saved(model)).graph, in_order(theirs).graph
+        names = [value.name for value in other.output]
+        if len(set(names)) == len(names):  # onnx_ir returns one value twice if both were outputs
+            assert shape_of(ours) == shape_of(other), seed
     assert count > 5
     assert kept > 5
 
@@ -369,3 +372,52 @@ def test_values_of_functions() -> None:
         ours.bypass(ours.nodes[0])
     with pytest.raises(KeyError, match="'zz'"):
         ours.replace_uses("zz", "m")
+
+
+def test_functions_with_graphs_as_defaults_are_refused() -> None:
+    """A default graph uses values wherever a node refers to its attribute."""
+    default = helper.make_graph([helper.make_node("Neg", ["t"], ["d"])], "default", [], floats("d"))
+    branch = helper.make_node("If", ["c"], ["z"])
+    for name in ("then_branch", "else_branch"):
+        branch.attribute.add(name=name, ref_attr_name="g", type=onnx.AttributeProto.GRAPH)
+    message = helper.make_model(helper.make_graph([], "g", [], []))
+    function = helper.make_function(
+        "f", "F", ["c", "a"], ["z"], [helper.make_node("Identity", ["a"], ["t"]), branch],
+        [helper.make_opsetid("", 18)], attribute_protos=[helper.make_attribute("g", default)],
+    )  # fmt: skip
+    message.functions.append(function)
+    model = onnxmap.loads(message.SerializeToString())
+    f = model.functions[0]
+    text = "'f::F' has a graph as the default of its attribute 'g': uses of values in it"
+    with pytest.raises(ValueError, match=text):
+        f.bypass(f.nodes[0])
+    with pytest.raises(ValueError, match=text):
+        f.replace_uses("t", "a")
+    assert not model.edited
+
+
+def test_one_annotation_is_left_of_two() -> None:
+    nodes = [helper.make_node("Abs", ["x"], ["t"]), helper.make_node("Identity", ["t"], ["y"])]
+    graph = helper.make_graph(nodes, "g", floats("x"), floats("y"))
+    for name in "ty":
+        graph.initializer.append(numpy_helper.from_array(np.float32(1), f"scale of {name}"))
+        note = graph.quantization_annotation.add(tensor_name=name)
+        note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=f"scale of {name}")
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    model.graph.bypass(model.graph.nodes[1])
+    (left,) = saved(model).graph.quantization_annotation
+    assert (left.tensor_name, left.quant_parameter_tensor_names[0].value) == ("y", "scale of t")
+
+
+def test_what_was_an_output_keeps_its_type() -> None:
+    nodes = [helper.make_node("Abs", ["x"], ["t"]), helper.make_node("Cast", ["t"], ["u"], to=6)]
+    u = helper.make_tensor_value_info("u", TensorProto.INT32, [2])
+    graph = helper.make_graph(nodes, "g", floats("x"), floats("t"), value_info=[u])
+    graph.output[0].doc_string = "what it is"
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    model.graph.replace_uses("t", "u", outputs=True)
+    (kept,) = saved(model).graph.value_info
+    assert kept == graph.output[0]
+    model.graph.add_output("t")
+    assert [each.name for each in saved(model).graph.output] == ["u", "t"]
+    assert saved(model).graph.value_info == []
