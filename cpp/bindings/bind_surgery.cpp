@@ -125,7 +125,9 @@ DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::l
 surgery::NewDim new_dim(const py::handle& given) {
     if (given.is_none()) return {};
     if (py::isinstance<py::str>(given)) {
-        return {std::nullopt, to_text(py::reinterpret_borrow<py::str>(given))};
+        std::string name = to_text(py::reinterpret_borrow<py::str>(given));
+        if (name.empty()) throw py::value_error("a dimension needs a name, a number or None");
+        return {std::nullopt, std::move(name)};
     }
     const py::ssize_t number = to_index(given, PyExc_ValueError);
     if (number < 0) throw py::value_error("a dimension is not negative");
@@ -185,7 +187,7 @@ Raises:
         `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
         outputs, `new` is a value of a graph around this one or an input of the function, or
         nothing says which type and rank `new` has, which an output of the model's own graph needs.
-        Or this is a function with a graph as the default of an attribute.
+        Or, in a function, an attribute has a graph as its default.
     ParseError: `model.duplicate_name`: several nodes make `new`.
     EditError: the graph or function was removed from its model.)")
         .def("bypass", edits(bypass<Body>), py::arg("node"),
@@ -199,8 +201,7 @@ Raises:
     ValueError: another output of the node is used; it has no first input; its output would have
         to be an input, an initializer, a value of a graph around this one, or another output; a
         subgraph that uses the output has a value of its own with the name of the input; the node
-        is in another graph or function; or that function has a graph as the default of an
-        attribute.
+        is in another graph or function; or, in a function, an attribute has a graph as its default.
     ParseError: `model.duplicate_name`: several nodes make one of the values.
     EditError: the graph or function was removed from its model.)");
 }

@@ -8,7 +8,7 @@
 
 namespace onnxmap::model {
 
-/// Says of most names that were not added so, from their length and last byte.
+/// Tells, for most names that were never added, that they were not: from length and last byte.
 class NameFilter {
   public:
     void add(std::string_view name) noexcept { keys_.set(key(name)); }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "compare/content_matching.hpp"
 #include "model/captured_values.hpp"
@@ -19,7 +22,9 @@ namespace {
 constexpr const wire::FieldRow& kTensors = field<"GraphProto.initializer">;
 
 // The initializers of a graph that may be one with another.
-std::vector<Message> candidates(const model::Document& document, const Message& graph) {
+// `annotated`: whether any graph has annotations.
+std::vector<Message> candidates(const model::Document& document, const Message& graph,
+                                bool annotated) {
     const auto fields = document.index(graph);
     model::NameTable names;
     std::vector<std::uint32_t> counts;
@@ -31,14 +36,19 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
     count("");
     count("");
     // What has a meaning besides its values counts as repeated.
-    for (const auto* const list : {&field<"GraphProto.input">, &field<"GraphProto.output">,
-                                   &field<"GraphProto.quantization_annotation">, &kTensors}) {
-        const wire::FieldRow& name = list == &kTensors ? field<"TensorProto.name">
-                                     : list == &field<"GraphProto.quantization_annotation">
-                                         ? field<"TensorAnnotation.tensor_name">
-                                         : field<"ValueInfoProto.name">;
+    for (const auto* const list :
+         {&field<"GraphProto.input">, &field<"GraphProto.output">, &kTensors}) {
+        const wire::FieldRow& name = *model::naming_field(*list);
         fields->for_each(
             *list, [&](const wire::Field& each) { count(graph.inner(*list, each).text(name)); });
+    }
+    if (annotated) {  // here, or in subgraphs
+        model::CapturedUses uses(
+            [](auto&&...) {}, [](auto&&...) {},
+            [&](std::string_view name, const Message&, const wire::FieldRow& row) {
+                if (&row == &field<"TensorAnnotation.tensor_name">) count(name);
+            });
+        uses.find_in(graph, document.limits().depth + 1);
     }
     model::CapturedUses none([](auto&&...) {});
     for (const Message& training : model::training_info_of(document, graph)) {
@@ -56,8 +66,7 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
 }
 
 // Lets all that uses these values use others instead, and returns the old names of those that no
-// subgraph would hide or annotates: only they are replaced. One walk over the graph is for all of
-// them.
+// subgraph would hide: only they are replaced. One walk over the graph is for all of them.
 model::NameSet replace_uses(const model::Document& document, const Message& graph,
                             const NewNames& names) {
     struct Mention {
@@ -66,30 +75,24 @@ model::NameSet replace_uses(const model::Document& document, const Message& grap
         NewNames::const_iterator pair;
     };
     std::vector<Mention> mentions;
-    model::NameSet made;       // by subgraphs
-    model::NameSet annotated;  // in subgraphs
+    model::NameSet made;  // by subgraphs
     const auto add = [&](std::string_view name, const Message& user, std::uint32_t index,
                          const wire::FieldRow* row) {
         const auto pair = names.find(name);
         if (pair != names.end()) mentions.push_back({{user, index}, row, pair});
     };
-    model::CapturedUses uses(
-        [&](std::string_view name, const Message& user, std::uint32_t index) {
-            add(name, user, index, nullptr);
-        },
-        [&](std::string_view name) { made.insert(name); },
-        [&](std::string_view name, const Message& holder, const wire::FieldRow& row) {
-            if (&row == &field<"TensorAnnotation.tensor_name">) annotated.insert(name);
-            add(name, holder, 0, &row);
-        });
+    model::CapturedUses uses([&](std::string_view name, const Message& user,
+                                 std::uint32_t index) { add(name, user, index, nullptr); },
+                             [&](std::string_view name) { made.insert(name); },
+                             [&](std::string_view name, const Message& holder,
+                                 const wire::FieldRow& row) { add(name, holder, 0, &row); });
     const std::uint32_t depth = document.limits().depth + 1;
     uses.find_in(graph, depth);
     for (const Message& training : model::training_info_of(document, graph))
         model::find_in_training(training, depth, uses, [](auto&&...) {});
     model::NameSet replaced;
     for (const auto& [old, kept] : names) {
-        if (!made.contains(kept) && !annotated.contains(old) && !annotated.contains(kept))
-            replaced.insert(old);
+        if (!made.contains(kept)) replaced.insert(old);
     }
     std::vector<NewUse> new_uses;
     for (const auto& [user, row, pair] : mentions) {
@@ -110,8 +113,12 @@ model::NameSet replace_uses(const model::Document& document, const Message& grap
 std::vector<Duplicates> find_duplicates(const model::Document& document) {
     std::vector<Duplicates> found;
     const wire::FieldRow& name = field<"TensorProto.name">;
-    for (const PlacedBody& graph : all_graphs(document)) {
-        const std::vector<Message> tensors = candidates(document, graph.message);
+    const std::vector<PlacedBody> graphs = all_graphs(document);
+    const bool annotated = std::ranges::any_of(graphs, [](const PlacedBody& graph) {
+        return graph.message.has(field<"GraphProto.quantization_annotation">);
+    });
+    for (const PlacedBody& graph : graphs) {
+        const std::vector<Message> tensors = candidates(document, graph.message, annotated);
         const auto first = compare::first_equal(document, tensors);
         Duplicates here{graph.message, {}};
         for (std::uint32_t i = 0; i < first.size(); ++i) {

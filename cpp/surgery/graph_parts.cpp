@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "model/named_list.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
+#include "surgery/called_functions.hpp"
 #include "tensor/header.hpp"
 #include "wire/writer.hpp"
 
@@ -72,6 +75,32 @@ void set_number(const model::Document& document, const Message& message, const w
     wire::write_tag(value.encoded, row.number, wire::WireType::varint);
     wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
     model::set_value(document, message, row, value);
+}
+
+namespace {
+
+// The first attribute with a graph as its default.
+std::optional<model::Attribute> default_graph(const Message& function) {
+    std::optional<model::Attribute> found;
+    const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
+    function.for_each_value(defaults, [&](const wire::Field& each) {
+        if (found) return;
+        const model::Attribute attribute(function.inner(defaults, each));
+        attribute.for_each_graph([&](const Message&) { found = attribute; });
+    });
+    return found;
+}
+
+}  // namespace
+
+bool has_default_graphs(const Message& function) { return default_graph(function).has_value(); }
+
+void check_no_default_graphs(const Message& function, std::string_view advice) {
+    const auto found = default_graph(function);
+    if (!found) return;
+    throw std::invalid_argument("the function " + in_quotes(function_key(function)) +
+                                " has a graph as the default of its attribute " +
+                                in_quotes(found->name()) + ": " + std::string(advice));
 }
 
 bool is_described(const model::NodeValues& graph, std::string_view value) {
@@ -187,8 +216,21 @@ void forget_value_info(const model::Document& document, const Message& body,
     forget_in(document, now, value_infos_of(now), field<"ValueInfoProto.name">, value);
 }
 
+bool has_annotation(const model::NodeValues& graph, std::string_view value) {
+    return !is_function(graph.fields()->message()) &&
+           model::NamedList(graph.document(), *graph.fields(),
+                            field<"GraphProto.quantization_annotation">,
+                            field<"TensorAnnotation.tensor_name">)
+                   .count(value) != 0;
+}
+
 void forget_value(const model::Document& document, const Message& body, std::string_view value) {
     forget_value_info(document, body, value);
+    forget_annotations(document, body, value);
+}
+
+void forget_annotations(const model::Document& document, const Message& body,
+                        std::string_view value) {
     if (is_function(body)) return;
     forget_in(document, body.current(), field<"GraphProto.quantization_annotation">,
               field<"TensorAnnotation.tensor_name">, value);

@@ -47,6 +47,13 @@ void for_each_graph_of(const model::Attribute& attribute, Visit&& visit) {
     });
 }
 
+/// Whether an attribute of the function has a graph as its default. That uses values wherever a
+/// node refers to the attribute, also in subgraphs.
+[[nodiscard]] bool has_default_graphs(const onnx::Message& function);
+
+/// Throws std::invalid_argument, whose text ends in `advice`, if it has.
+void check_no_default_graphs(const onnx::Message& function, std::string_view advice);
+
 /// The attribute with the value of a Constant node; nothing for other nodes.
 [[nodiscard]] std::optional<model::Attribute> value_of_constant(const model::Node& node);
 
@@ -118,7 +125,15 @@ void erase_if(const model::Document& document, const onnx::Message& holder,
 void forget_value_info(const model::Document& document, const onnx::Message& body,
                        std::string_view value);
 
-/// Removes the annotations of a value as well.
+/// Whether the graph has an annotation of a value in its own list.
+[[nodiscard]] bool has_annotation(const model::NodeValues& graph, std::string_view value);
+
+/// Removes the annotations of a value from the list of a graph or, of which there are none,
+/// function.
+void forget_annotations(const model::Document& document, const onnx::Message& body,
+                        std::string_view value);
+
+/// Removes both.
 void forget_value(const model::Document& document, const onnx::Message& body,
                   std::string_view value);
 

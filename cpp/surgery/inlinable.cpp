@@ -46,18 +46,6 @@ void check_names(const Message& function, std::uint32_t max_depth) {
     });
 }
 
-void check_no_default_graphs(const Message& function, std::string_view advice) {
-    const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-    function.for_each_value(defaults, [&](const wire::Field& each) {
-        const model::Attribute attribute(function.inner(defaults, each));
-        attribute.for_each_graph([&](const Message&) {
-            throw std::invalid_argument("the function " + in_quotes(function_key(function)) +
-                                        " has a graph as the default of its attribute " +
-                                        in_quotes(attribute.name()) + ": " + std::string(advice));
-        });
-    });
-}
-
 void check_call(const Message& node, const std::string& function, const InlinedSize& size) {
     const auto check = [&](const wire::FieldRow& given, std::uint64_t most, const char* what) {
         std::uint64_t count = 0;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "onnx/message.hpp"
 #include "surgery/inlined_size.hpp"
@@ -13,10 +12,6 @@ namespace onnxmap::surgery {
 /// Throws std::invalid_argument if a value inside of a function has the name of an input, which
 /// would become what a call gives; or if nothing makes an output.
 void check_names(const onnx::Message& function, std::uint32_t max_depth);
-
-/// Throws std::invalid_argument, with an advice, if an attribute of the function has a graph as
-/// default: it uses values wherever a node refers to the attribute.
-void check_no_default_graphs(const onnx::Message& function, std::string_view advice);
 
 /// Throws std::invalid_argument if a node gives more inputs or outputs than the function has.
 void check_call(const onnx::Message& node, const std::string& function, const InlinedSize& size);

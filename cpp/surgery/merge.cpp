@@ -246,9 +246,9 @@ class Merging {
             const auto found = functions.find(function_identity(node));
             if (found == functions.end()) return;
             contradict("the " + std::string(which) + " model has a function " +
-                       in_quotes(function_key(found->second)) +
-                       ", and the other one, which has none, uses an operator of that name in " +
-                       path + ": rename the function, with the nodes that call it");
+                       in_quotes(function_key(found->second)) + ", but " + path +
+                       " of the other model uses the operator of that name: rename the function "
+                       "and the nodes that call it");
         });
     }
 

@@ -15,7 +15,6 @@
 #include "model/named_list.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/graph_parts.hpp"
-#include "surgery/inlinable.hpp"
 
 namespace onnxmap::surgery {
 
@@ -40,22 +39,22 @@ constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 // All that mentions a value, but for what makes it.
 class Uses {
   public:
-    Uses(const model::NodeValues& body, std::string_view value)
+    /// `own_annotations`: also those of the value in the list of the body, with what they mention.
+    Uses(const model::NodeValues& body, std::string_view value, bool own_annotations = true)
         : document_(body.document()),
           body_(body.fields()->message()),
           value_(value),
           users_(body.users(value)),
           followed_(document_.followed_uses(body_)) {
         for (const Message& holder : followed_->annotations(value)) note_annotated(holder);
-        if (is_function(body_)) {
-            check_no_default_graphs(body_,
-                                    "uses of values in it are not followed; remove it before");
-            return;
-        }
+        if (is_function(body_)) return;
         const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
         body.fields()->for_each(list, [&](const wire::Field& element) {
             const Message annotation = body_.inner(list, element);
-            if (annotation.text(kAnnotated) == value) note_annotated(annotation);
+            if (annotation.text(kAnnotated) == value) {
+                if (!own_annotations) return;
+                note_annotated(annotation);
+            }
             const wire::FieldRow& row = field<"TensorAnnotation.quant_parameter_tensor_names">;
             annotation.for_each_value(row, [&](const wire::Field& each) {
                 const Message entry = annotation.inner(row, each);
@@ -85,9 +84,6 @@ class Uses {
     [[nodiscard]] bool is_used() const {
         return !users_.empty() || !bindings_.empty() ||
                !std::ranges::all_of(annotated_, is_annotation);
-    }
-    [[nodiscard]] bool is_annotated() const {
-        return std::ranges::any_of(annotated_, is_annotation);
     }
     [[nodiscard]] const std::vector<UserOfValue>& users() const noexcept { return users_; }
 
@@ -177,6 +173,16 @@ void check_order(const model::NodeValues& body, const Uses& uses,
     }
 }
 
+// A default of an attribute uses values of the function around, or of its subgraphs.
+void check_no_defaults_around(const model::NodeValues& body) {
+    Message outermost = body.fields()->message();
+    while (const auto outer = body.document().outer_scope(outermost)) outermost = outer->body;
+    if (is_function(outermost)) {
+        check_no_default_graphs(
+            outermost, "uses of values in that graph cannot be followed; remove the default first");
+    }
+}
+
 [[noreturn]] void refuse_untyped(std::string_view value) {
     refuse(value,
            "has no known type and rank, which an output of the main graph needs: call "
@@ -217,6 +223,7 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (!body.makes(replacement) && !body.is_made_around(replacement)) {
         refuse(replacement, "is not a value that is visible here");
     }
+    check_no_defaults_around(body);
     Uses uses(body, old);
     const auto maker = body.producer(replacement);
     if (maker) uses.leave_out(maker->key());
@@ -235,7 +242,7 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
         if (!has_type || user.message.key() != message.key()) continue;
         // The output is another value then, and may have another type. The old one keeps its own.
         const Message output = output_at(document, message.current(), user.index);
-        if (std::exchange(keeps_type, false)) {
+        if (std::exchange(keeps_type, false) && output.has(field<"ValueInfoProto.type">)) {
             model::insert(document, message.current(), kValueInfos, UINT64_MAX,
                           model::Original{document, output});
         }
@@ -253,6 +260,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
     const model::Edits::KeptFields kept(document.editable());
     const auto place = body.fields()->ordinal(nodes, node.key());
     if (!place) throw std::invalid_argument("the node is not in this graph or function");
+    check_no_defaults_around(body);
     std::optional<std::string> input;
     model::Node(node).for_each_input([&](std::string_view name) {
         if (!input) input = name;
@@ -291,7 +299,9 @@ void bypass(const model::NodeValues& body, const Message& node) {
         refuse(output, "is an output, and " + in_quotes(*input) +
                            " cannot be: no node here makes it; add an Identity node instead");
     }
-    Uses others(body, *input);
+    // If both have an annotation here, that of the output stays.
+    const bool is_annotated = has_annotation(body, output);
+    Uses others(body, *input, !is_annotated);
     if (others.is_output()) {
         refuse(output, "is an output, and " + in_quotes(*input) + " is another one");
     }
@@ -302,8 +312,8 @@ void bypass(const model::NodeValues& body, const Message& node) {
                "is an output, and also a value of a subgraph, which would see both; rename that "
                "of the subgraph before");
     }
-    if (others.is_annotated()) forget_value(document, message, output);  // one of two says enough
     others.mention(output, true);
+    if (is_annotated) forget_annotations(document, message, *input);
     std::uint32_t index = 0;
     std::vector<model::NewText> texts;
     const Message makes = maker->current();

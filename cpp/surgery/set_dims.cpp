@@ -64,6 +64,13 @@ class SettingDims {
     }
 
   private:
+    using Numbers = std::vector<std::optional<std::int64_t>>;
+    struct Input {
+        Message info;
+        const std::vector<NewDim>* shape = nullptr;     // the new one; null if none is given
+        std::optional<Numbers> numbers = std::nullopt;  // new_numbers(), if it has a default
+    };
+
     void add_param(std::string_view name, const NewDim& dim) {
         const auto [known, is_new] = params_.emplace(name, dim);
         if (!is_new && known->second != dim) {
@@ -77,7 +84,7 @@ class SettingDims {
         document_.index(main_)->for_each(list, [&](const wire::Field& each) {
             Message input = main_.inner(list, each);
             const std::string_view name = input.text(field<"ValueInfoProto.name">);
-            inputs_.insert_or_assign(name, Input{std::move(input), nullptr});
+            inputs_.insert_or_assign(name, Input{std::move(input)});
         });
         for (const auto& [name, shape] : dims.inputs) {
             const auto found = inputs_.find(name);
@@ -138,7 +145,7 @@ class SettingDims {
     }
 
     // A default of an input keeps its shape, which must fit.
-    void check_defaults() const {
+    void check_defaults() {
         const wire::FieldRow& dense = field<"GraphProto.initializer">;
         const auto fields = document_.index(main_);
         fields->for_each(dense, [&](const wire::Field& each) {
@@ -150,34 +157,44 @@ class SettingDims {
         fields->for_each(sparse, [&](const wire::Field& each) {
             const Message tensor = main_.inner(sparse, each);
             const auto values = tensor.child(field<"SparseTensorProto.values">);
-            if (values)
+            if (values) {
                 check_default(values->text(field<"TensorProto.name">), tensor,
                               field<"SparseTensorProto.dims">);
+            }
         });
     }
 
-    void check_default(std::string_view name, const Message& tensor,
-                       const wire::FieldRow& dims_of_tensor) const {
+    void check_default(std::string_view name, const Message& tensor, const wire::FieldRow& dims) {
         const auto found = inputs_.find(name);
         if (found == inputs_.end()) return;
-        const auto& [info, shape] = found->second;
-        const auto dims = dims_of(info);
-        if (!dims) return;
+        auto& numbers = found->second.numbers;
+        if (!numbers) numbers = new_numbers(found->second);
         std::size_t i = 0;
-        tensor.for_each_value(dims_of_tensor, [&](const wire::Field& each) {
+        tensor.for_each_value(dims, [&](const wire::Field& each) {
             const std::size_t axis = i++;
-            if (axis >= dims->size()) return;
-            const NewDim before = dim_of((*dims)[axis]);
+            if (axis >= numbers->size() || !(*numbers)[axis]) return;
+            const std::int64_t number = *(*numbers)[axis];
+            if (number == each.int64()) return;
+            throw std::invalid_argument("the input " + in_quotes(name) + " has a default of " +
+                                        std::to_string(each.int64()) + " in dimension " +
+                                        std::to_string(axis) + ", not " + std::to_string(number) +
+                                        ": replace its initializer before, or remove it");
+        });
+    }
+
+    // For each dimension of an input, the number that it gets and did not have.
+    [[nodiscard]] Numbers new_numbers(const Input& input) const {
+        const auto dims = dims_of(input.info);
+        Numbers numbers(dims ? dims->size() : 0);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const NewDim before = dim_of((*dims)[i]);
             const auto param = params_.find(before.param);
             const NewDim after = !before.value && param != params_.end() ? param->second
-                                 : shape != nullptr                      ? (*shape)[axis]
+                                 : input.shape != nullptr                ? (*input.shape)[i]
                                                                          : before;
-            if (after == before || !after.value || *after.value == each.int64()) return;
-            throw std::invalid_argument(
-                "the input " + in_quotes(name) + " has a default of " +
-                std::to_string(each.int64()) + " in dimension " + std::to_string(axis) + ", not " +
-                std::to_string(*after.value) + ": replace its initializer before, or remove it");
-        });
+            if (after != before) numbers[i] = after.value;
+        }
+        return numbers;
     }
 
     // Calls forget(graph, is_stale) for the main graph, and the subgraphs and functions of nodes
@@ -217,11 +234,6 @@ class SettingDims {
         }
         for (const Message& dim : stale) model::clear(document_, dim.current(), kValue);
     }
-
-    struct Input {
-        Message info;
-        const std::vector<NewDim>* shape;  // the new one; null if none is given
-    };
 
     const model::Document& document_;
     Message main_;

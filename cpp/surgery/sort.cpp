@@ -72,7 +72,14 @@ class Sorting {
             holders.push_back(node.position);
             node.find_captured(use, document_.limits().depth);
         });
-        if (!flow.is_sorted()) reorder(body.message(), flow, path);
+        if (!flow.is_sorted()) {
+            if (is_function(body.message())) {
+                check_no_default_graphs(
+                    body.message(),
+                    "its uses of values cannot be followed; remove the default first");
+            }
+            reorder(body.message(), flow, path);
+        }
         return holders;
     }
 

@@ -223,7 +223,8 @@ void Values::check_count() {
 }
 
 void Values::read_typed(std::uint8_t* out) const {
-    const TypedValues& values = typed_.value();  // throws if nobody called check_count()
+    if (!typed_) throw std::logic_error("check_count() comes before reading typed values");
+    const TypedValues& values = *typed_;
     const ValueRange range = range_of(*type_);
     const std::uint64_t per_entry = type_->per_entry();
     const Conversion unpack = Conversion::none(*type_);

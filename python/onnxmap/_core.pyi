@@ -1060,8 +1060,7 @@ class Function:
             ValueError: another output of the node is used; it has no first input; its output would have
                 to be an input, an initializer, a value of a graph around this one, or another output; a
                 subgraph that uses the output has a value of its own with the name of the input; the node
-                is in another graph or function; or that function has a graph as the default of an
-                attribute.
+                is in another graph or function; or, in a function, an attribute has a graph as its default.
             ParseError: `model.duplicate_name`: several nodes make one of the values.
             EditError: the graph or function was removed from its model.
         """
@@ -1106,7 +1105,7 @@ class Function:
                 `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
                 outputs, `new` is a value of a graph around this one or an input of the function, or
                 nothing says which type and rank `new` has, which an output of the model's own graph needs.
-                Or this is a function with a graph as the default of an attribute.
+                Or, in a function, an attribute has a graph as its default.
             ParseError: `model.duplicate_name`: several nodes make `new`.
             EditError: the graph or function was removed from its model.
         """
@@ -1724,8 +1723,7 @@ class Graph:
             ValueError: another output of the node is used; it has no first input; its output would have
                 to be an input, an initializer, a value of a graph around this one, or another output; a
                 subgraph that uses the output has a value of its own with the name of the input; the node
-                is in another graph or function; or that function has a graph as the default of an
-                attribute.
+                is in another graph or function; or, in a function, an attribute has a graph as its default.
             ParseError: `model.duplicate_name`: several nodes make one of the values.
             EditError: the graph or function was removed from its model.
         """
@@ -1813,7 +1811,7 @@ class Graph:
                 `new`; a subgraph that uses `old` has its own value `new`; or, with `outputs`, both are
                 outputs, `new` is a value of a graph around this one or an input of the function, or
                 nothing says which type and rank `new` has, which an output of the model's own graph needs.
-                Or this is a function with a graph as the default of an attribute.
+                Or, in a function, an attribute has a graph as its default.
             ParseError: `model.duplicate_name`: several nodes make `new`.
             EditError: the graph or function was removed from its model.
         """

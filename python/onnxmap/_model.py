@@ -538,11 +538,11 @@ class Model:
                 them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
                 subgraphs and functions included.
             inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If a dimension was a name,
-                a new name or number replaces that name everywhere, and None only there. If it was
-                a number, stored shapes that depend on the input are out of date: their value infos
-                are removed, also in called functions and in training, and numbers in the shapes of
-                outputs and of inputs of subgraphs become unknown. `infer_shapes()` finds them
-                again.
+                a new name or number replaces that name everywhere; None replaces it only in this
+                input. If it was a number, stored shapes that depend on the input are out of date:
+                their value infos are removed, also in called functions and in training that uses
+                them, and numbers in the shapes of outputs and of inputs of subgraphs become
+                unknown. `infer_shapes()` finds them again.
 
         Returns:
             The value infos that were removed, and the places of constants that still hold an old
@@ -551,7 +551,7 @@ class Model:
 
         Raises:
             UnknownNameError: no dimension has that name, or no input.
-            ValueError: a dimension would get two values, or is negative; an input has
+            ValueError: a dimension would get two values, is negative or empty; an input has
                 another rank, or none that is known; or its default has another shape.
         """
         from onnxmap.types import DimReport
@@ -583,6 +583,8 @@ class Model:
         Raises:
             ParseError: `model.cycle`: there is no such order; `.path` is a node that needs itself.
                 `model.duplicate_name`: several nodes make one value.
+            ValueError: a function whose nodes are in another order has a graph as the default of an
+                attribute.
         """
         _core.sort(self._open())
 
@@ -624,7 +626,8 @@ class Model:
         """Replace initializers that are equal in type, shape and bits by the first of them.
 
         Each graph is handled by itself. Inputs, outputs, the variables of training, and tensors
-        that a graph or subgraph annotates stay. Only tensors that may be equal are read.
+        that a graph or subgraph annotates stay, and replace none. Only tensors that may be equal
+        are read.
 
         Returns:
             For each removed initializer: its name, and the name of the one that replaces it. Graphs
@@ -1069,7 +1072,7 @@ def merge(
         ValueError: the models contradict each other. Both have a value or node of one name: give a
             prefix. They import two versions of a domain: call `convert_version` on one before. They
             have different functions, metadata or device configurations of one name, or one has a
-            function of the name of an operator that the other one uses. An output has
+            function with the name of an operator the other uses. An output has
             another type than the input it is connected to, or another rank or other numbers in its
             shape. `b` has training information, or that of `a` assigns a connected output.
 

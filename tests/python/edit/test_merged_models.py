@@ -258,7 +258,7 @@ def test_a_function_takes_no_place_of_an_operator(inside: bool) -> None:
         branch = helper.make_graph([gelu("bx", "t")], "branch", [], floats("t"))
         node = helper.make_node("If", ["bx"], ["by"], then_branch=branch, else_branch=branch)
     b = model("b", node)
-    place = r'node\[0\].attribute\["else_branch"\].g.node\[0\]' if inside else r"node\[0\]:"
+    place = r'node\[0\].attribute\["else_branch"\].g.node\[0\]' if inside else r"node\[0\] of"
     for pair, which in (((a, b), "first"), ((b, a), "second")):
         with pytest.raises(
             ValueError, match=rf"the {which} model has a function 'com.microsoft::.* graph.{place}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import onnx
 import onnx_ir as ir
 import pytest
@@ -63,6 +65,19 @@ def test_as_onnx_ir_renames() -> None:
             assert saved(model).SerializeToString() == data
     assert count > (300 if EXHAUSTIVE else 150)
     assert inside > 0
+
+
+def test_names_of_one_length_and_end_are_told_apart() -> None:
+    names = ["xa", "ya", "za", "va"]
+    nodes = [helper.make_node("Neg", [a], [b]) for a, b in itertools.pairwise(names)]
+    values = [helper.make_tensor_value_info(name, 1, [2]) for name in (names[0], names[-1])]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    model.graph.rename({"xa": "ya", "ya": "za", "za": "xa"})
+    assert [list(node.inputs) for node in model.graph.nodes] == [["ya"], ["za"], ["xa"]]
+    assert [list(node.outputs) for node in model.graph.nodes] == [["za"], ["xa"], ["va"]]
+    with pytest.raises(ValueError, match="a value of the name 'va' already"):
+        model.graph.rename("xa", "va")
 
 
 def test_names_are_swapped() -> None:

@@ -374,39 +374,25 @@ def test_values_of_functions() -> None:
         ours.replace_uses("zz", "m")
 
 
-def test_functions_with_graphs_as_defaults_are_refused() -> None:
-    """A default graph uses values wherever a node refers to its attribute."""
-    default = helper.make_graph([helper.make_node("Neg", ["t"], ["d"])], "default", [], floats("d"))
-    branch = helper.make_node("If", ["c"], ["z"])
-    for name in ("then_branch", "else_branch"):
-        branch.attribute.add(name=name, ref_attr_name="g", type=onnx.AttributeProto.GRAPH)
-    message = helper.make_model(helper.make_graph([], "g", [], []))
-    function = helper.make_function(
-        "f", "F", ["c", "a"], ["z"], [helper.make_node("Identity", ["a"], ["t"]), branch],
-        [helper.make_opsetid("", 18)], attribute_protos=[helper.make_attribute("g", default)],
-    )  # fmt: skip
-    message.functions.append(function)
-    model = onnxmap.loads(message.SerializeToString())
-    f = model.functions[0]
-    text = "'f::F' has a graph as the default of its attribute 'g': uses of values in it"
-    with pytest.raises(ValueError, match=text):
-        f.bypass(f.nodes[0])
-    with pytest.raises(ValueError, match=text):
-        f.replace_uses("t", "a")
-    assert not model.edited
-
-
 def test_one_annotation_is_left_of_two() -> None:
+    """The scale of one is the other: it takes the new name, where it stays."""
     nodes = [helper.make_node("Abs", ["x"], ["t"]), helper.make_node("Identity", ["t"], ["y"])]
-    graph = helper.make_graph(nodes, "g", floats("x"), floats("y"))
-    for name in "ty":
-        graph.initializer.append(numpy_helper.from_array(np.float32(1), f"scale of {name}"))
-        note = graph.quantization_annotation.add(tensor_name=name)
-        note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=f"scale of {name}")
-    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
-    model.graph.bypass(model.graph.nodes[1])
-    (left,) = saved(model).graph.quantization_annotation
-    assert (left.tensor_name, left.quant_parameter_tensor_names[0].value) == ("y", "scale of t")
+    for annotated in ("ty", "yt", "t", "y"):
+        graph = helper.make_graph(nodes, "g", floats("x"), floats("y"))
+        for name in annotated:
+            note = graph.quantization_annotation.add(tensor_name=name)
+            for scale in (f"scale of {name}", "t"):
+                note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=scale)
+        model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+        model.graph.bypass(model.graph.nodes[1])
+        (left,) = saved(model).graph.quantization_annotation
+        own = "y" if "y" in annotated else "t"
+        assert left.tensor_name == "y"
+        assert [each.value for each in left.quant_parameter_tensor_names] == [
+            f"scale of {own}",
+            "y",
+        ]
+        assert [node.op_type for node in model.graph.nodes] == ["Abs"]
 
 
 def test_what_was_an_output_keeps_its_type() -> None:
@@ -421,3 +407,16 @@ def test_what_was_an_output_keeps_its_type() -> None:
     model.graph.add_output("t")
     assert [each.name for each in saved(model).graph.output] == ["u", "t"]
     assert saved(model).graph.value_info == []
+
+
+def test_an_output_without_a_type_leaves_none() -> None:
+    nodes = [helper.make_node("Abs", ["x"], ["t"]), helper.make_node("Neg", ["t"], ["u"])]
+    branch = helper.make_graph(nodes, "branch", [], [onnx.ValueInfoProto(name="t")])
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    condition = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
+    graph = helper.make_graph([node], "g", [*floats("x"), condition], floats("y"))
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    inner = model.graph.nodes[0].attributes["then_branch"].value
+    inner.replace_uses("t", "u", outputs=True)
+    assert [each.name for each in inner.outputs] == ["u"]
+    assert list(inner.value_infos) == []

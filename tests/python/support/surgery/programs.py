@@ -118,8 +118,10 @@ def _merge(model: onnxmap.Model, rng: random.Random, feed: Feed) -> onnxmap.Mode
     output = rng.choice(list(model.graph.outputs))
     value, prefix = output.name, f"merged{rng.random()}."
     shape = [None] * len(output.type.shape)
-    a, b = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "ab")
-    graph = helper.make_graph([helper.make_node("Neg", ["a"], ["b"])], "g", [a], [b])
+    kind = int(output.type.dtype)
+    a, b = (helper.make_tensor_value_info(name, kind, shape) for name in "ab")
+    op_type = "Neg" if kind == TensorProto.FLOAT else "Identity"
+    graph = helper.make_graph([helper.make_node(op_type, ["a"], ["b"])], "g", [a], [b])
     opset = helper.make_opsetid("", model.opset_imports[""])
     other = helper.make_model(graph, opset_imports=[opset], ir_version=model.ir_version)
     return onnxmap.merge(model, loads(other), {value: "a"}, prefix=prefix)
