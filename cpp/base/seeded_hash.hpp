@@ -4,17 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <random>
 
 namespace onnxmap {
 
 using HashSeeds = std::array<std::uint64_t, 2>;
-
-[[nodiscard]] inline HashSeeds random_seeds() {
-    std::random_device random;
-    const auto next = [&] { return std::uint64_t{random()} << 32 | random(); };
-    return {next(), next() | 1};
-}
 
 /// Combines both halves of the product, so that each bit of the result depends on all bits of both
 /// numbers.

@@ -9,9 +9,9 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "base/seeded_hash.hpp"
 #include "compare/list_matching.hpp"
 #include "os/parallel.hpp"
+#include "os/random_number.hpp"
 #include "source/owned_bytes.hpp"
 
 namespace onnxmap::compare {
@@ -187,7 +187,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> match_by_content(
     const TwoDocuments& documents, std::span<const onnx::Message> a,
     std::span<const onnx::Message> b) {
     if (a.empty() || b.empty()) return {};
-    const HashSeeds seeds = random_seeds();
+    const HashSeeds seeds = os::random_seeds();
     Candidates in_a(documents.a, documents.since_a, a, seeds);
     Candidates in_b(documents.b, documents.since_b, b, seeds);
     const auto keep_common = [&] {
@@ -220,7 +220,7 @@ std::vector<std::uint32_t> first_equal(const model::Document& document,
     std::vector<std::uint32_t> first(tensors.size());
     std::iota(first.begin(), first.end(), 0);
     const source::Timestamp since = document.check_for_changes();
-    const HashSeeds seeds = random_seeds();
+    const HashSeeds seeds = os::random_seeds();
     Candidates candidates(document, since, tensors, seeds);
     candidates.keep_repeated();
     for (const bool whole : {false, true}) {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/made_once.hpp"
-#include "base/seeded_hash.hpp"
+#include "os/random_number.hpp"
 
 namespace onnxmap::model {
 
@@ -20,7 +20,7 @@ constexpr std::size_t kFew = 8;
 
 const HashSeeds& seeds() {
     constinit static std::atomic<const HashSeeds*> made = nullptr;
-    return made_once(made, [] { return std::make_unique<const HashSeeds>(random_seeds()); });
+    return made_once(made, [] { return std::make_unique<const HashSeeds>(os::random_seeds()); });
 }
 
 template <class Word>

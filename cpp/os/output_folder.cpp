@@ -6,11 +6,11 @@
 
 #include <cerrno>
 #include <memory>
-#include <random>
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
 #include "os/folder.hpp"
+#include "os/random_number.hpp"
 #include "os/retried.hpp"
 #include "os/stat.hpp"
 #include "os/write_calls.hpp"
@@ -57,8 +57,9 @@ Descriptor open_in(int folder, const std::string& name, int at_link, const std::
 std::string unique_name(std::string_view name, std::string_view suffix) {
     std::string result(beginning_of(name));
     result += '.';
-    std::random_device random;
-    for (int i = 0; i < 8; ++i) result += kLetters[random() % kLetters.size()];
+    std::uint64_t random = random_number();
+    for (int i = 0; i < 8; ++i, random /= kLetters.size())
+        result += kLetters[random % kLetters.size()];
     return result.append(suffix);
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "os/random_number.hpp"
 #include "save/write_content.hpp"
 
 namespace onnxmap::save {
@@ -29,7 +30,7 @@ std::string shard_name(const std::string& location, std::size_t i, std::size_t c
 }
 
 DataLayout::DataLayout(LayoutOptions options) : options_(std::move(options)) {
-    if (options_.dedupe) seeds_ = random_seeds();
+    if (options_.dedupe) seeds_ = os::random_seeds();
 }
 
 // Calls visit(done, bytes) for a range in pieces, until it returns false.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "caught.hpp"
+#include "child_process.hpp"
 #include "save/saved_files.hpp"
 #include "temporary_folder.hpp"
 #include "watched_writes.hpp"
@@ -50,6 +51,16 @@ TEST_CASE(
             CHECK(std::filesystem::hard_link_count(folder / "b/new") == 1);
         }
     }
+}
+
+// std::random_device of LLVM's library opens a file.
+TEST_CASE("output_folder: unique names need no descriptor") {
+    const Ending ending = in_child([] {
+        const rlimit none{0, 0};
+        if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return 1;
+        return os::unique_name("a", ".b") != os::unique_name("a", ".b") ? 0 : 2;
+    });
+    CHECK(ending == Ending{0, 0});
 }
 
 }  // namespace onnxmap::test
