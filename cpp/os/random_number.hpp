@@ -15,7 +15,7 @@ namespace onnxmap::os {
 [[nodiscard]] inline std::uint64_t random_number() noexcept {
     std::uint64_t number = 0;
     if (::getentropy(&number, sizeof number) == 0) return number;
-    // A sandbox may forbid the call. The place of the stack is random, too.
+    // A sandbox may forbid the call. The place of the stack is random as well.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     return fold(reinterpret_cast<std::uintptr_t>(&number), static_cast<std::uint64_t>(now) | 1);
 }

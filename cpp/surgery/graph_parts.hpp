@@ -47,11 +47,11 @@ void for_each_graph_of(const model::Attribute& attribute, Visit&& visit) {
     });
 }
 
-/// Whether an attribute of the function has a graph as its default. That uses values wherever a
-/// node refers to the attribute, also in subgraphs.
+/// Whether an attribute of the function has a graph as its default. The graph uses values wherever
+/// a node refers to the attribute, also in subgraphs.
 [[nodiscard]] bool has_default_graphs(const onnx::Message& function);
 
-/// Throws std::invalid_argument, whose text ends in `advice`, if it has.
+/// Throws std::invalid_argument if one has; the text ends in `advice`.
 void check_no_default_graphs(const onnx::Message& function, std::string_view advice);
 
 /// The attribute with the value of a Constant node; nothing for other nodes.
@@ -128,8 +128,7 @@ void forget_value_info(const model::Document& document, const onnx::Message& bod
 /// Whether the graph has an annotation of a value in its own list.
 [[nodiscard]] bool has_annotation(const model::NodeValues& graph, std::string_view value);
 
-/// Removes the annotations of a value from the list of a graph or, of which there are none,
-/// function.
+/// Removes the annotations of a value from the graph's own list. A function has none.
 void forget_annotations(const model::Document& document, const onnx::Message& body,
                         std::string_view value);
 

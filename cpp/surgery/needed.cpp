@@ -16,7 +16,7 @@ Needed::Needed(const model::Document& document, const Message& body, std::uint32
                Of subgraphs)
     : document_(document), subgraphs_of_(subgraphs), fields_(document.index(body)) {
     if (depth_left == 0) onnx::fail_too_deep(body);
-    // A default uses values of the subgraphs that refer to it, too.
+    // A graph that is a default also uses values of the subgraphs that refer to it.
     if (is_function(body) && has_default_graphs(body)) subgraphs_of_ = Of::all_nodes;
     read_nodes(depth_left);
     read_lists();
