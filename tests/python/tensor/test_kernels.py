@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,8 +65,25 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
 def expected(source: str, target: str, codes: Array) -> Array:
     """The result of ml_dtypes and NumPy for elements with these bits, as bits."""
     with np.errstate(all="ignore"):
-        converted = values_of(source, codes).astype(dtype_of(target))
-    return converted.view(code_type(target))
+        converted = values_of(source, codes).astype(dtype_of(target)).view(code_type(target))
+    if platform.machine() == "aarch64" and {source, target} == {"FLOAT16", "FLOAT"}:
+        # NumPy uses an instruction there, which makes each NaN quiet.
+        is_nan = np.isnan(values_of(source, codes))
+        converted[is_nan] = NAN_OF[target](codes[is_nan])
+    return converted
+
+
+# What NumPy's own loops make of a NaN: the payload moves, and none becomes an infinity.
+NAN_OF = {
+    "FLOAT": lambda code: (
+        ((code & 0x8000).astype(np.uint32) << 16)
+        | 0x7F80_0000
+        | ((code & 0x3FF).astype(np.uint32) << 13)
+    ),
+    "FLOAT16": lambda code: (
+        ((code >> 16) & 0x8000) | 0x7C00 | np.maximum((code >> 13) & 0x3FF, 1)
+    ).astype(np.uint16),
+}
 
 
 def found(source: str, target: str, codes: Array, offset: int = 0) -> Array:
