@@ -23,23 +23,24 @@ namespace {
 
 constexpr std::uint64_t kMostSizes = 1024;  // bytes of a constant: more numbers are no shape
 
+}  // namespace
+
 // The operators that take sizes as inputs, and which inputs these are.
-struct TakesSizes {
+struct Dependents::TakesSizes {
     std::string_view op_type;
     std::uint64_t first;
     std::uint64_t last;
 };
-constexpr TakesSizes kTakeSizes[] = {
-    {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1}, {"Slice", 1, 2},
-    {"Resize", 3, 3},  {"Split", 1, 1},  {"Pad", 1, 1},  {"ConstantOfShape", 0, 0},
-};
 
-const TakesSizes* sizes_taken_by(std::string_view op_type) {
-    const auto* const found = std::ranges::find(kTakeSizes, op_type, &TakesSizes::op_type);
-    return found == std::end(kTakeSizes) ? nullptr : found;
+const Dependents::TakesSizes* Dependents::sizes_taken_by(std::string_view op_type,
+                                                         std::string_view domain) {
+    static constexpr TakesSizes kAll[] = {
+        {"Reshape", 1, 1}, {"Expand", 1, 1}, {"Tile", 1, 1}, {"Slice", 1, 2},
+        {"Resize", 3, 3},  {"Split", 1, 1},  {"Pad", 1, 1},  {"ConstantOfShape", 0, 0},
+    };
+    const auto* const found = std::ranges::find(kAll, op_type, &TakesSizes::op_type);
+    return found == std::end(kAll) || !onnx::plain_domain(domain).empty() ? nullptr : found;
 }
-
-}  // namespace
 
 Dependents::Dependents(const model::Document& document, const Message& main,
                        const InputNames& inputs, const std::set<std::int64_t>& sizes)
@@ -54,10 +55,10 @@ Dependents::Dependents(const model::Document& document, const Message& main,
     }
     const Dataflow::Marks is_reached = flow_.spread(is_dependent_);
     scopes_.push_back({main, true, std::nullopt});
-    for (const auto& [position, node] : entered_) {
-        if (is_reached[position] == 0) continue;
+    for (const Entered& node : entered_) {
+        if (is_reached[node.position] == 0) continue;
         if (!scopes_.front().makers) scopes_.front().makers = constants_in(*fields);
-        enter(node, "graph.node[" + std::to_string(position) + "]", document.limits().depth);
+        enter(node, "graph", document.limits().depth);
     }
     enter_trainings(main);
     for (std::size_t next = 0; next != called_.size();) {
@@ -108,8 +109,9 @@ Dependents::Makers Dependents::constants_in(const model::FieldIndex& main) const
 void Dependents::read_nodes(const model::FieldIndex& main) {
     flow_.read(main, [&](const Dataflow::Node& node, auto&& use) {
         if (node.op_type == "Constant") constant_nodes_.emplace_back(node.message);
-        if (!functions_.empty() || node.holds_graphs || sizes_taken_by(node.op_type) != nullptr)
-            entered_.emplace_back(node.position, node.message);
+        const TakesSizes* const takes = sizes_taken_by(node.op_type, node.domain);
+        if (!functions_.empty() || node.holds_graphs || takes != nullptr)
+            entered_.push_back({node.message, node.position, takes, node.holds_graphs});
         if (node.holds_graphs) node.find_captured(use, document_.limits().depth);
     });
 }
@@ -124,23 +126,25 @@ void Dependents::enter_nodes(const Message& body, const std::string& path,
     const wire::FieldRow& nodes = model::nodes_of(body);
     std::uint64_t position = 0;
     body.for_each_value(nodes, [&](const wire::Field& each) {
-        enter(body.inner(nodes, each), path + ".node[" + std::to_string(position++) + "]",
-              depth_left);
+        const model::Node node(body.inner(nodes, each));
+        enter({node.message(), position++, sizes_taken_by(node.op_type(), node.domain()), true},
+              path, depth_left);
     });
 }
 
 // A node that depends on the inputs: its constants, its subgraphs, the functions it calls.
-void Dependents::enter(const Message& message, const std::string& path, std::uint32_t depth_left) {
-    if (depth_left == 0) onnx::fail_too_deep(message);
-    const model::Node node(message);
-    find_constants(node, path);
+void Dependents::enter(const Entered& node, const std::string& body, std::uint32_t depth_left) {
+    if (depth_left == 0) onnx::fail_too_deep(node.message);
+    const auto path = [&] { return body + ".node[" + std::to_string(node.position) + "]"; };
+    if (node.takes != nullptr) find_constants(model::Node(node.message), *node.takes, path);
     if (!functions_.empty()) {
-        const auto called = functions_.equal_range(function_identity(message));
+        const auto called = functions_.equal_range(function_identity(node.message));
         for (auto each = called.first; each != called.second; ++each)
             called_.push_back(each->second);
         functions_.erase(called.first, called.second);
     }
-    enter_graphs(message, field<"NodeProto.attribute">, path + ".attribute", depth_left);
+    if (node.may_hold_graphs)
+        enter_graphs(node.message, field<"NodeProto.attribute">, path() + ".attribute", depth_left);
 }
 
 // The graphs in attributes of a node, or in defaults of a function.
@@ -161,14 +165,14 @@ void Dependents::enter_graphs(const Message& holder, const wire::FieldRow& list,
 }
 
 // Sizes that a node gets as constants, and that are numbers that were changed.
-void Dependents::find_constants(const model::Node& node, const std::string& path) {
-    const TakesSizes* const takes = sizes_taken_by(node.op_type());
-    if (takes == nullptr || !onnx::plain_domain(node.domain()).empty()) return;
+template <class Path>
+void Dependents::find_constants(const model::Node& node, const TakesSizes& takes, Path&& path) {
     std::uint64_t i = 0;
     node.for_each_input([&](std::string_view name) {
         const std::uint64_t input = i++;
-        if (input < takes->first || input > takes->last || name.empty()) return;
-        if (holds_size(name)) constants_.push_back(path + ".input[" + std::to_string(input) + "]");
+        if (input < takes.first || input > takes.last || name.empty()) return;
+        if (holds_size(name))
+            constants_.push_back(path() + ".input[" + std::to_string(input) + "]");
     });
 }
 

@@ -43,13 +43,25 @@ class Dependents {
         std::optional<Makers> makers;
     };
 
+    struct TakesSizes;
+    // A node, and what there is to do in it.
+    struct Entered {
+        onnx::Message message;
+        std::uint64_t position;
+        const TakesSizes* takes;  // null: none
+        bool may_hold_graphs;
+    };
+
+    // Null for an operator that takes none.
+    static const TakesSizes* sizes_taken_by(std::string_view op_type, std::string_view domain);
     void read_nodes(const model::FieldIndex& main);
     void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
     void enter_trainings(const onnx::Message& main);
-    void enter(const onnx::Message& message, const std::string& path, std::uint32_t depth_left);
+    void enter(const Entered& node, const std::string& body, std::uint32_t depth_left);
     void enter_graphs(const onnx::Message& holder, const wire::FieldRow& list,
                       const std::string& path, std::uint32_t depth_left);
-    void find_constants(const model::Node& node, const std::string& path);
+    template <class Path>
+    void find_constants(const model::Node& node, const TakesSizes& takes, Path&& path);
     static Makers makers_in(const Scope& scope);
     [[nodiscard]] Makers constants_in(const model::FieldIndex& main) const;
     [[nodiscard]] bool holds_size(std::string_view name);
@@ -61,7 +73,7 @@ class Dependents {
     Dataflow flow_;                 // of the main graph
     Dataflow::Marks is_dependent_;  // by value
     // Nodes of the main graph that matter not only for their values.
-    std::vector<std::pair<std::uint32_t, onnx::Message>> entered_;
+    std::vector<Entered> entered_;
     std::vector<model::Node> constant_nodes_;  // of the main graph
     std::unordered_multimap<std::string, PlacedBody, model::NameHash> functions_;  // not called yet
     std::vector<PlacedBody> called_;
