@@ -8,7 +8,7 @@
 
 namespace onnxmap::model {
 
-/// Tells, for most names that were never added, that they were not: from length and last byte.
+/// Recognizes most names that were never added, by their length and last byte.
 class NameFilter {
   public:
     void add(std::string_view name) noexcept { keys_.set(key(name)); }

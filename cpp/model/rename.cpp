@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
 #include "model/list_names.hpp"
 #include "model/training_uses.hpp"
@@ -311,6 +312,7 @@ std::optional<std::string_view> Renaming::first_unknown(Of values) const {
 
 void Renaming::check() const {
     check_editable(document_, graph_);
+    check_no_default_graphs(document_, graph_, kRemoveDefault);
     for (std::size_t pair = 0; pair < names_.size(); ++pair) {
         const std::string& after = names_[pair].after;
         if (after.empty()) throw std::invalid_argument("a value needs a name");

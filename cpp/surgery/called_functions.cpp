@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/function_names.hpp"
 #include "model/node.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
@@ -10,47 +11,6 @@ namespace onnxmap::surgery {
 
 using onnx::field;
 using onnx::Message;
-
-namespace {
-
-struct Names {
-    std::string_view domain;
-    std::string_view name;
-    std::string_view overload;
-};
-
-Names names_of(const Message& function) {
-    if (model::is_node(function)) {
-        return {function.text(field<"NodeProto.domain">), function.text(field<"NodeProto.op_type">),
-                function.text(field<"NodeProto.overload">)};
-    }
-    return {function.text(field<"FunctionProto.domain">),
-            function.text(field<"FunctionProto.name">),
-            function.text(field<"FunctionProto.overload">)};
-}
-
-std::string identity_of(const Names& names) {
-    std::string identity;
-    for (const std::string_view each :
-         {onnx::plain_domain(names.domain), names.name, names.overload}) {
-        identity += std::to_string(each.size()) + ":";
-        identity += each;
-    }
-    return identity;
-}
-
-}  // namespace
-
-std::string function_key(const Message& function) {
-    const auto [domain, name, overload] = names_of(function);
-    std::string key(onnx::plain_domain(domain));
-    key += "::";
-    key += name;
-    if (!overload.empty()) key += ":" + std::string(overload);
-    return key;
-}
-
-std::string function_identity(const Message& function) { return identity_of(names_of(function)); }
 
 CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of) {
     const Message root = document.root();
@@ -61,8 +21,8 @@ CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of)
         needed->need_outputs();
         if (of == Needed::Of::all_nodes) needed->need_all();
         needed->find();
-        functions_.push_back({std::move(needed), function_key(function)});
-        const auto added = by_identity_.add(function_identity(function));
+        functions_.push_back({std::move(needed), model::function_key(function)});
+        const auto added = by_identity_.add(model::function_identity(function));
         if (added.is_new) of_identity_.emplace_back();
         of_identity_[added.position].push_back(functions_.size() - 1);
     });
@@ -80,16 +40,16 @@ void CalledFunctions::note(const Needed& body) {
 }
 
 void CalledFunctions::call(const Needed& body, model::NameTable& domains) {
-    body.for_each_operator(
-        [&](std::string_view domain, std::string_view op_type, std::string_view overload) {
-            domains.add(domain);
-            if (functions_.empty()) return;
-            const auto known = by_identity_.find(identity_of({domain, op_type, overload}));
-            if (!known) return;
-            for (const std::size_t i : of_identity_[*known]) {
-                if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
-            }
-        });
+    body.for_each_operator([&](std::string_view domain, std::string_view op_type,
+                               std::string_view overload) {
+        domains.add(domain);
+        if (functions_.empty()) return;
+        const auto known = by_identity_.find(model::function_identity(domain, op_type, overload));
+        if (!known) return;
+        for (const std::size_t i : of_identity_[*known]) {
+            if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
+        }
+    });
 }
 
 bool CalledFunctions::needs_import(std::string_view domain) const {

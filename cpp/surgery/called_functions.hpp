@@ -11,13 +11,6 @@
 
 namespace onnxmap::surgery {
 
-/// What users write for a function, or for the one that a node calls: "domain::name", or
-/// "domain::name:overload". The names may have colons, too.
-[[nodiscard]] std::string function_key(const onnx::Message& function);
-
-/// Differs for any two functions that are not of one domain, name and overload.
-[[nodiscard]] std::string function_identity(const onnx::Message& function);
-
 class CalledFunctions {
   public:
     struct Function {

@@ -4,6 +4,7 @@
 
 #include "compare/content_matching.hpp"
 #include "model/captured_values.hpp"
+#include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
 #include "model/name_table.hpp"
@@ -108,6 +109,15 @@ model::NameSet replace_uses(const model::Document& document, const Message& grap
     return replaced;
 }
 
+// The functions in whose subgraphs the uses of values cannot be followed.
+model::TextSet paths_of_unfollowed(const model::Document& document) {
+    model::TextSet paths;
+    for (const PlacedBody& function : all_functions(document)) {
+        if (model::default_graph(function.message)) paths.insert(function.path);
+    }
+    return paths;
+}
+
 }  // namespace
 
 std::vector<Duplicates> find_duplicates(const model::Document& document) {
@@ -117,7 +127,9 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
     const bool annotated = std::ranges::any_of(graphs, [](const PlacedBody& graph) {
         return graph.message.has(field<"GraphProto.quantization_annotation">);
     });
+    const model::TextSet unfollowed = paths_of_unfollowed(document);
     for (const PlacedBody& graph : graphs) {
+        if (unfollowed.contains(graph.path.substr(0, graph.path.find('.')))) continue;
         const std::vector<Message> tensors = candidates(document, graph.message, annotated);
         const auto first = compare::first_equal(document, tensors);
         Duplicates here{graph.message, {}};

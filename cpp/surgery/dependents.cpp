@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/function_names.hpp"
 #include "model/message_walk.hpp"
 #include "model/tensor.hpp"
 #include "model/training_uses.hpp"
@@ -21,7 +22,7 @@ using onnx::Message;
 
 namespace {
 
-constexpr std::uint64_t kMostSizes = 1024;  // bytes of a constant: more numbers are no shape
+constexpr std::uint64_t kMostSizes = 1024;  // bytes of a tensor: more numbers are no shape
 
 }  // namespace
 
@@ -46,7 +47,7 @@ Dependents::Dependents(const model::Document& document, const Message& main,
                        const InputNames& inputs, const std::set<std::int64_t>& sizes)
     : document_(document), inputs_(inputs), sizes_(sizes) {
     for (PlacedBody& body : all_functions(document))
-        functions_.emplace(function_identity(body.message), std::move(body));
+        functions_.emplace(model::function_identity(body.message), std::move(body));
     const auto fields = document.index(main);
     read_nodes(*fields);
     is_dependent_.resize(flow_.value_count());
@@ -67,8 +68,9 @@ Dependents::Dependents(const model::Document& document, const Message& main,
         scopes_.clear();
         scopes_.push_back({function.message, true, std::nullopt});
         enter_nodes(function.message, function.path, document.limits().depth);
-        enter_graphs(function.message, field<"FunctionProto.attribute_proto">,
-                     function.path + ".attribute_proto", document.limits().depth);
+        enter_graphs(
+            function.message, field<"FunctionProto.attribute_proto">,
+            [&] { return function.path + ".attribute_proto"; }, document.limits().depth);
     }
 }
 
@@ -97,11 +99,12 @@ Dependents::Makers Dependents::constants_in(const model::FieldIndex& main) const
     const wire::FieldRow& tensors = field<"GraphProto.initializer">;
     main.for_each(tensors, [&](const wire::Field& each) {
         const Message tensor = main.message().inner(tensors, each);
-        makers.insert_or_assign(tensor.text(field<"TensorProto.name">), tensor);
+        makers.insert_or_assign(tensor.text(field<"TensorProto.name">), Maker{tensor});
     });
     for (const model::Node& node : constant_nodes_) {
         if (!value_of_constant(node)) continue;
-        node.for_each_output([&](std::string_view name) { makers.emplace(name, node.message()); });
+        node.for_each_output(
+            [&](std::string_view name) { makers.emplace(name, Maker{node.message()}); });
     }
     return makers;
 }
@@ -138,23 +141,28 @@ void Dependents::enter(const Entered& node, const std::string& body, std::uint32
     const auto path = [&] { return body + ".node[" + std::to_string(node.position) + "]"; };
     if (node.takes != nullptr) find_constants(model::Node(node.message), *node.takes, path);
     if (!functions_.empty()) {
-        const auto called = functions_.equal_range(function_identity(node.message));
+        const auto called = functions_.equal_range(model::function_identity(node.message));
         for (auto each = called.first; each != called.second; ++each)
             called_.push_back(each->second);
         functions_.erase(called.first, called.second);
     }
-    if (node.may_hold_graphs)
-        enter_graphs(node.message, field<"NodeProto.attribute">, path() + ".attribute", depth_left);
+    if (node.may_hold_graphs) {
+        enter_graphs(
+            node.message, field<"NodeProto.attribute">, [&] { return path() + ".attribute"; },
+            depth_left);
+    }
 }
 
 // The graphs in attributes of a node, or in defaults of a function.
-void Dependents::enter_graphs(const Message& holder, const wire::FieldRow& list,
-                              const std::string& path, std::uint32_t depth_left) {
+template <class Path>
+void Dependents::enter_graphs(const Message& holder, const wire::FieldRow& list, Path&& path,
+                              std::uint32_t depth_left) {
     std::uint64_t ordinal = 0;
     for (const model::Attribute& attribute : model::attributes(holder, list).entries) {
         const std::uint64_t place = ordinal++;
         if (!attribute.may_hold_graph()) continue;
-        const std::string key = path + model::path_key(path, attribute.name(), place);
+        std::string key = path();
+        key += model::path_key(key, attribute.name(), place);
         for_each_graph_of(attribute, [&](const Message& graph, const std::string& inner) {
             bodies_.push_back(graph);
             scopes_.push_back({graph, false, std::nullopt});
@@ -171,8 +179,10 @@ void Dependents::find_constants(const model::Node& node, const TakesSizes& takes
     node.for_each_input([&](std::string_view name) {
         const std::uint64_t input = i++;
         if (input < takes.first || input > takes.last || name.empty()) return;
-        if (holds_size(name))
-            constants_.push_back(path() + ".input[" + std::to_string(input) + "]");
+        if (!holds_size(name)) return;
+        std::string place = path() + ".input[" + std::to_string(input) + "]";
+        take_text(text_left_, place);
+        constants_.push_back(std::move(place));
     });
 }
 
@@ -182,10 +192,10 @@ Dependents::Makers Dependents::makers_in(const Scope& scope) {
     Makers makers;
     model::for_each_made(scope.body, [&](std::string_view name, const Message& maker) {
         if (&maker.table() == &onnx::message<"TensorProto">) {
-            makers.insert_or_assign(name, maker);
+            makers.insert_or_assign(name, Maker{maker});
         } else if (!scope.is_outermost ||
                    (model::is_node(maker) && value_of_constant(model::Node(maker)))) {
-            makers.emplace(name, maker);
+            makers.emplace(name, Maker{maker});
         }
     });
     return makers;
@@ -197,24 +207,28 @@ bool Dependents::holds_size(std::string_view name) {
         if (!scope.makers) scope.makers = makers_in(scope);
         const auto found = scope.makers->find(name);
         if (found == scope.makers->end()) continue;
-        const Message& maker = found->second;
-        if (&maker.table() == &onnx::message<"TensorProto">) return tensor_holds_size(maker);
-        const auto value =
-            model::is_node(maker) ? value_of_constant(model::Node(maker)) : std::nullopt;
-        const auto* const row = value ? value->value_field() : nullptr;
-        if (row == &field<"AttributeProto.t">) {
-            const auto tensor = value->message().child(*row);
-            return tensor && tensor_holds_size(*tensor);
-        }
-        bool holds = false;
-        if (row == &field<"AttributeProto.ints"> || row == &field<"AttributeProto.i">) {
-            value->message().for_each_value(*row, [&](const wire::Field& number) {
-                holds = holds || sizes_.contains(number.int64());
-            });
-        }
-        return holds;
+        Maker& maker = found->second;
+        if (!maker.holds_size) maker.holds_size = makes_size(maker.message);
+        return *maker.holds_size;
     }
     return false;
+}
+
+bool Dependents::makes_size(const Message& maker) const {
+    if (&maker.table() == &onnx::message<"TensorProto">) return tensor_holds_size(maker);
+    const auto value = model::is_node(maker) ? value_of_constant(model::Node(maker)) : std::nullopt;
+    const auto* const row = value ? value->value_field() : nullptr;
+    if (row == &field<"AttributeProto.t">) {
+        const auto tensor = value->message().child(*row);
+        return tensor && tensor_holds_size(*tensor);
+    }
+    bool holds = false;
+    if (row == &field<"AttributeProto.ints"> || row == &field<"AttributeProto.i">) {
+        value->message().for_each_value(*row, [&](const wire::Field& number) {
+            holds = holds || sizes_.contains(number.int64());
+        });
+    }
+    return holds;
 }
 
 bool Dependents::tensor_holds_size(const Message& message) const {

@@ -23,7 +23,8 @@ class Dependents {
   public:
     using InputNames = std::set<std::string, std::less<>>;
 
-    /// `sizes`: numbers of dimensions that change.
+    /// `sizes`: numbers of dimensions that change. Throws Error `limit.text_bytes` if the places of
+    /// constants are too long together.
     Dependents(const model::Document& document, const onnx::Message& main, const InputNames& inputs,
                const std::set<std::int64_t>& sizes);
 
@@ -36,7 +37,11 @@ class Dependents {
 
   private:
     // What makes the values of a graph or function; found when it is first needed.
-    using Makers = model::NameMap<onnx::Message>;
+    struct Maker {
+        onnx::Message message;
+        std::optional<bool> holds_size = std::nullopt;  // once it was asked
+    };
+    using Makers = model::NameMap<Maker>;
     struct Scope {
         onnx::Message body;
         bool is_outermost;
@@ -58,13 +63,15 @@ class Dependents {
     void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
     void enter_trainings(const onnx::Message& main);
     void enter(const Entered& node, const std::string& body, std::uint32_t depth_left);
-    void enter_graphs(const onnx::Message& holder, const wire::FieldRow& list,
-                      const std::string& path, std::uint32_t depth_left);
+    template <class Path>
+    void enter_graphs(const onnx::Message& holder, const wire::FieldRow& list, Path&& path,
+                      std::uint32_t depth_left);
     template <class Path>
     void find_constants(const model::Node& node, const TakesSizes& takes, Path&& path);
     static Makers makers_in(const Scope& scope);
     [[nodiscard]] Makers constants_in(const model::FieldIndex& main) const;
     [[nodiscard]] bool holds_size(std::string_view name);
+    [[nodiscard]] bool makes_size(const onnx::Message& maker) const;
     [[nodiscard]] bool tensor_holds_size(const onnx::Message& message) const;
 
     const model::Document& document_;
@@ -80,6 +87,7 @@ class Dependents {
     std::vector<Scope> scopes_;  // around the node that is read, the innermost last
     std::vector<onnx::Message> bodies_;
     std::vector<std::string> constants_;
+    std::uint64_t text_left_ = document_.limits().text_bytes;
 };
 
 }  // namespace onnxmap::surgery

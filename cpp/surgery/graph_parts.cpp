@@ -12,7 +12,6 @@
 #include "model/value_type.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
-#include "surgery/called_functions.hpp"
 #include "tensor/header.hpp"
 #include "wire/writer.hpp"
 
@@ -69,38 +68,21 @@ bool names_value(const wire::FieldRow& holder, const wire::FieldRow& row) noexce
             &holder == &field<"TensorAnnotation.quant_parameter_tensor_names">);
 }
 
+void take_text(std::uint64_t& left, std::string_view path) {
+    if (path.size() > left) {
+        throw Error("limit.text_bytes",
+                    "the paths of the nodes are too long together; raise the limit with "
+                    "limits=Limits(text_bytes=...)");
+    }
+    left -= path.size();
+}
+
 void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
                 std::int64_t number) {
     model::NewValue value;
     wire::write_tag(value.encoded, row.number, wire::WireType::varint);
     wire::write_varint(value.encoded, static_cast<std::uint64_t>(number));
     model::set_value(document, message, row, value);
-}
-
-namespace {
-
-// The first attribute with a graph as its default.
-std::optional<model::Attribute> default_graph(const Message& function) {
-    std::optional<model::Attribute> found;
-    const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-    function.for_each_value(defaults, [&](const wire::Field& each) {
-        if (found) return;
-        const model::Attribute attribute(function.inner(defaults, each));
-        attribute.for_each_graph([&](const Message&) { found = attribute; });
-    });
-    return found;
-}
-
-}  // namespace
-
-bool has_default_graphs(const Message& function) { return default_graph(function).has_value(); }
-
-void check_no_default_graphs(const Message& function, std::string_view advice) {
-    const auto found = default_graph(function);
-    if (!found) return;
-    throw std::invalid_argument("the function " + in_quotes(function_key(function)) +
-                                " has a graph as the default of its attribute " +
-                                in_quotes(found->name()) + ": " + std::string(advice));
 }
 
 bool is_described(const model::NodeValues& graph, std::string_view value) {

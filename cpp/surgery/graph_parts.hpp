@@ -47,13 +47,6 @@ void for_each_graph_of(const model::Attribute& attribute, Visit&& visit) {
     });
 }
 
-/// Whether an attribute of the function has a graph as its default. The graph uses values wherever
-/// a node refers to the attribute, also in subgraphs.
-[[nodiscard]] bool has_default_graphs(const onnx::Message& function);
-
-/// Throws std::invalid_argument if one has; the text ends in `advice`.
-void check_no_default_graphs(const onnx::Message& function, std::string_view advice);
-
 /// The attribute with the value of a Constant node; nothing for other nodes.
 [[nodiscard]] std::optional<model::Attribute> value_of_constant(const model::Node& node);
 
@@ -70,6 +63,11 @@ void set_type(const model::Document& document, const onnx::Message& info, const 
 /// Before this version of the IR, each initializer is the default of an input.
 /// Source: onnx.proto, Version: IR_VERSION_2019_1_22.
 inline constexpr std::int64_t kFirstWithFreeInitializers = 4;
+
+/// Takes the length of a path from what is left for all paths of a report. Throws Error
+/// `limit.text_bytes` if that is less. Paths repeat the names around them: a small file must not
+/// make much text of them.
+void take_text(std::uint64_t& left, std::string_view path);
 
 /// Sets a field that is a varint.
 void set_number(const model::Document& document, const onnx::Message& message,

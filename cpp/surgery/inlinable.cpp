@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/function_names.hpp"
 #include "model/name_table.hpp"
 #include "model/node.hpp"
 #include "surgery/called_functions.hpp"
@@ -16,7 +17,7 @@ using onnx::field;
 using onnx::Message;
 
 void check_names(const Message& function, std::uint32_t max_depth) {
-    const std::string key = function_key(function);
+    const std::string key = model::function_key(function);
     model::NameSet inputs;
     model::NameSet made;
     const wire::FieldRow& formal = field<"FunctionProto.input">;

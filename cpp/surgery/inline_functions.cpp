@@ -10,7 +10,9 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
+#include "model/function_names.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
 #include "model/name_table.hpp"
@@ -94,8 +96,8 @@ class InliningFunctions {
         std::vector<std::string> removed;
         erase_if(document_, document_.root(), field<"ModelProto.functions">,
                  [&](const Message& function) {
-                     if (!functions_.contains(function_identity(function))) return false;
-                     removed.push_back(function_key(function));
+                     if (!functions_.contains(model::function_identity(function))) return false;
+                     removed.push_back(model::function_key(function));
                      return true;
                  });
         return removed;
@@ -114,13 +116,13 @@ class InliningFunctions {
         if (names) unknown.insert(names->begin(), names->end());
         const model::NameSet wanted = unknown;
         for (const PlacedBody& body : all_functions(document_)) {
-            std::string key = function_key(body.message);
+            std::string key = model::function_key(body.message);
             const std::string_view name = body.message.text(field<"FunctionProto.name">);
             if (names && !wanted.contains(key) && !wanted.contains(name)) continue;
             unknown.erase(key);
             unknown.erase(name);
-            const auto [added, is_new] = functions_.try_emplace(function_identity(body.message),
-                                                                Function{body.message, key});
+            const auto [added, is_new] = functions_.try_emplace(
+                model::function_identity(body.message), Function{body.message, key});
             if (!is_new) {
                 throw std::invalid_argument("the model has two functions " + in_quotes(key) +
                                             ": remove or rename one");
@@ -134,7 +136,7 @@ class InliningFunctions {
     // The function that a node calls, if it is to be inlined.
     Function* called(const Message& node) {
         if (functions_.empty()) return nullptr;
-        const auto found = functions_.find(function_identity(node));
+        const auto found = functions_.find(model::function_identity(node));
         return found == functions_.end() ? nullptr : &found->second;
     }
 
@@ -178,7 +180,7 @@ class InliningFunctions {
         if (path_.size() > max_depth_ + 1) fail_too_deep();
         const Message& body = function.message;
         check_names(body, max_depth_ + 1);
-        check_no_default_graphs(body, "inline other functions by their names");
+        model::check_no_default_graphs(document_, body, "inline other functions by their names");
         function.size = size_of(body, max_depth_);
         for_each_call(body, 0,
                       [&](const Message&, std::uint64_t, const Message& node, Function& other,
@@ -256,7 +258,7 @@ class InliningFunctions {
         }
         std::vector<Root> found{std::move(graphs)};
         for (const PlacedBody& body : all_functions(document_)) {
-            if (functions_.contains(function_identity(body.message))) continue;
+            if (functions_.contains(model::function_identity(body.message))) continue;
             Root stays{{{body.message, 1}}, body.message, &field<"FunctionProto.opset_import">};
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
             body.message.for_each_value(defaults, [&](const wire::Field& each) {

@@ -12,6 +12,7 @@
 #include "model/captured_values.hpp"
 #include "model/copied_external_values.hpp"
 #include "model/equality.hpp"
+#include "model/function_names.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
 #include "model/name_table.hpp"
@@ -212,14 +213,16 @@ class Merging {
 
     void check_functions() {
         model::TextMap<Message> known;
-        Part::for_each(a_.root, kFunctions,
-                       [&](const Message& each) { known.emplace(function_identity(each), each); });
+        Part::for_each(a_.root, kFunctions, [&](const Message& each) {
+            known.emplace(model::function_identity(each), each);
+        });
         Part::for_each(b_.root, kFunctions, [&](const Message& each) {
-            const auto other = known.find(function_identity(each));
+            const auto other = known.find(model::function_identity(each));
             is_new_function_.push_back(other == known.end());
             if (other == known.end() || model::equal(a_.document, other->second, b_.document, each))
                 return;
-            contradict("the models have different functions " + in_quotes(function_key(each)) +
+            contradict("the models have different functions " +
+                       in_quotes(model::function_key(each)) +
                        ": rename one, with the nodes that call it");
         });
         check_calls(a_, b_, "first");
@@ -231,7 +234,7 @@ class Merging {
         const auto functions_of = [](const Part& part) {
             model::TextMap<Message> found;
             Part::for_each(part.root, kFunctions, [&](const Message& each) {
-                found.emplace(function_identity(each), each);
+                found.emplace(model::function_identity(each), each);
             });
             return found;
         };
@@ -243,10 +246,10 @@ class Merging {
             names.insert(each.text(field<"FunctionProto.name">));
         model::for_each_node(other.document, [&](const std::string& path, const Message& node) {
             if (!names.contains(node.text(field<"NodeProto.op_type">))) return;
-            const auto found = functions.find(function_identity(node));
+            const auto found = functions.find(model::function_identity(node));
             if (found == functions.end()) return;
             contradict("the " + std::string(which) + " model has a function " +
-                       in_quotes(function_key(found->second)) + ", but " + path +
+                       in_quotes(model::function_key(found->second)) + ", but " + path +
                        " of the other model uses the operator of that name: rename the function "
                        "and the nodes that call it");
         });

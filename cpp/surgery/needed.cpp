@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/captured_values.hpp"
+#include "model/default_graphs.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/graph_parts.hpp"
 
@@ -17,7 +18,7 @@ Needed::Needed(const model::Document& document, const Message& body, std::uint32
     : document_(document), subgraphs_of_(subgraphs), fields_(document.index(body)) {
     if (depth_left == 0) onnx::fail_too_deep(body);
     // A graph that is a default also uses values of the subgraphs that refer to it.
-    if (is_function(body) && has_default_graphs(body)) subgraphs_of_ = Of::all_nodes;
+    if (is_function(body) && model::default_graph(body)) subgraphs_of_ = Of::all_nodes;
     read_nodes(depth_left);
     read_lists();
     if (is_function(body)) {
@@ -189,6 +190,9 @@ void Needed::need_node(std::uint32_t node) {
 
 void Needed::need_all() {
     for (std::uint32_t node = 0; node < live_.size(); ++node) need_node(node);
+    for (std::uint32_t value = 0; value < values_.size(); ++value) {
+        if (values_[value].is_held) need_id(value);
+    }
 }
 
 bool Needed::need(std::string_view value) {

@@ -38,7 +38,7 @@ class Needed {
 
     /// The outputs are needed.
     void need_outputs();
-    /// All nodes are needed.
+    /// All nodes, inputs and initializers are needed.
     void need_all();
     /// A value is needed. Returns whether the body mentions it.
     bool need(std::string_view value);

@@ -85,8 +85,7 @@ class Pruning {
         }
     }
 
-    // Lists the bodies that stay, and the nodes of them that go. Paths repeat the names around
-    // them: a small file must not make much text of them.
+    // Lists the bodies that stay, and the nodes of them that go.
     void list_body(const Needed& body, const std::string& path) {
         for (const Needed::Subgraph& each : body.subgraphs()) {
             if (!body.is_node_needed(each.node)) continue;
@@ -98,12 +97,7 @@ class Pruning {
         for (std::uint64_t node = 0; node < body.node_count(); ++node) {
             if (body.is_node_needed(node)) continue;
             std::string place = path + ".node[" + std::to_string(node) + "]";
-            if (place.size() > text_left_) {
-                throw Error("limit.text_bytes",
-                            "the paths of the nodes are too long together; raise the limit with "
-                            "limits=Limits(text_bytes=...)");
-            }
-            text_left_ -= place.size();
+            take_text(text_left_, place);
             pruned_.nodes.push_back(std::move(place));
         }
     }

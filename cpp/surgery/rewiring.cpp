@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -11,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
 #include "model/named_list.hpp"
 #include "model/training_uses.hpp"
@@ -36,6 +38,39 @@ constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
                       ", where it would be hidden; rename that of the subgraph before");
 }
 
+[[nodiscard]] bool is_annotation(const Message& holder) {
+    return &holder.table() == &onnx::message<"TensorAnnotation">;
+}
+
+// Finds what mentions values in the annotations of a body, and in training. Calls
+// annotated(name, holder, of) for an annotation or a parameter of one, which is of the value `of`;
+// used(name, user, index), made(name) and bound(name, entry, row) for what training does.
+template <class Annotated, class Used, class Made, class Bound>
+void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Used&& used,
+                       Made&& made, Bound&& bound) {
+    const Message& message = body.fields()->message();
+    if (is_function(message)) return;
+    const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
+    body.fields()->for_each(list, [&](const wire::Field& element) {
+        const Message annotation = message.inner(list, element);
+        const std::string_view of = annotation.text(kAnnotated);
+        annotated(of, annotation, of);
+        const wire::FieldRow& row = field<"TensorAnnotation.quant_parameter_tensor_names">;
+        annotation.for_each_value(row, [&](const wire::Field& each) {
+            const Message entry = annotation.inner(row, each);
+            annotated(entry.text(field<"StringStringEntryProto.value">), entry, of);
+        });
+    });
+    const model::Document& document = body.document();
+    model::CapturedUses uses(used, made);
+    for (const Message& training : model::training_info_of(document, message)) {
+        model::find_in_training(training, document.limits().depth, uses,
+                                [&](const Message& entry, const wire::FieldRow& row) {
+                                    bound(entry.text(row), entry, row);
+                                });
+    }
+}
+
 // All that mentions a value, but for what makes it.
 class Uses {
   public:
@@ -47,22 +82,18 @@ class Uses {
           users_(body.users(value)),
           followed_(document_.followed_uses(body_)) {
         for (const Message& holder : followed_->annotations(value)) note_annotated(holder);
-        if (is_function(body_)) return;
-        const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
-        body.fields()->for_each(list, [&](const wire::Field& element) {
-            const Message annotation = body_.inner(list, element);
-            if (annotation.text(kAnnotated) == value) {
-                if (!own_annotations) return;
-                note_annotated(annotation);
-            }
-            const wire::FieldRow& row = field<"TensorAnnotation.quant_parameter_tensor_names">;
-            annotation.for_each_value(row, [&](const wire::Field& each) {
-                const Message entry = annotation.inner(row, each);
-                if (entry.text(field<"StringStringEntryProto.value">) == value)
-                    note_annotated(entry);
+        find_beside_nodes(
+            body,
+            [&](std::string_view name, const Message& holder, std::string_view of) {
+                if (name == value && (own_annotations || of != value)) note_annotated(holder);
+            },
+            [&](std::string_view name, const Message& user, std::uint32_t index) {
+                if (name == value_) users_.push_back({user, index});
+            },
+            [&](std::string_view name) { made_in_training_.emplace_back(name); },
+            [&](std::string_view name, const Message& entry, const wire::FieldRow& row) {
+                if (name == value_) bindings_.emplace_back(entry, &row);
             });
-        });
-        find_in_trainings();
     }
 
     /// Leaves out the uses by a node and its subgraphs.
@@ -117,28 +148,10 @@ class Uses {
     }
 
   private:
-    [[nodiscard]] static bool is_annotation(const Message& holder) {
-        return &holder.table() == &onnx::message<"TensorAnnotation">;
-    }
     [[nodiscard]] bool is_output(const UserOfValue& user) const {
         return user.message.key() == body_.key();
     }
     void note_annotated(const Message& holder) { annotated_.push_back(holder); }
-
-    void find_in_trainings() {
-        model::CapturedUses uses(
-            [&](std::string_view name, const Message& user, std::uint32_t index) {
-                if (name == value_) users_.push_back({user, index});
-            },
-            [&](std::string_view name) { made_in_training_.emplace_back(name); });
-        for (const Message& training : model::training_info_of(document_, body_)) {
-            model::find_in_training(training, document_.limits().depth, uses,
-                                    [&](const Message& entry, const wire::FieldRow& row) {
-                                        if (entry.text(row) == value_)
-                                            bindings_.emplace_back(entry, &row);
-                                    });
-        }
-    }
 
     const model::Document& document_;
     Message body_;
@@ -149,6 +162,26 @@ class Uses {
     std::vector<std::string_view> made_in_training_;
     std::shared_ptr<model::FollowedUses> followed_;
 };
+
+// The first of these values that something uses, in one walk for all of them.
+std::optional<std::string_view> first_used(const model::NodeValues& body,
+                                           std::span<const std::string> values) {
+    const auto followed = body.document().followed_uses(body.fields()->message());
+    model::NameSet used;
+    find_beside_nodes(
+        body,
+        [&](std::string_view name, const Message& holder, auto&&) {
+            if (!is_annotation(holder)) used.insert(name);
+        },
+        [&](std::string_view name, auto&&...) { used.insert(name); }, [](auto&&) {},
+        [&](std::string_view name, auto&&...) { used.insert(name); });
+    const auto found = std::ranges::find_if(values, [&](std::string_view value) {
+        return !value.empty() &&
+               (used.contains(value) || !body.users(value).empty() ||
+                !std::ranges::all_of(followed->annotations(value), is_annotation));
+    });
+    return found == values.end() ? std::nullopt : std::optional<std::string_view>(*found);
+}
 
 // The uses of a value come after the node that makes another one: in the list of the body, or in
 // that of a graph around it, whose node that holds the body uses the value then.
@@ -170,16 +203,6 @@ void check_order(const model::NodeValues& body, const Uses& uses,
     if (places[0] > places[1]) {
         refuse(made, "is made by node " + std::to_string(places[0]) + ", after node " +
                          std::to_string(places[1]) + ", which would use it");
-    }
-}
-
-// A default of an attribute uses values of the function around, or of its subgraphs.
-void check_no_defaults_around(const model::NodeValues& body) {
-    Message outermost = body.fields()->message();
-    while (const auto outer = body.document().outer_scope(outermost)) outermost = outer->body;
-    if (is_function(outermost)) {
-        check_no_default_graphs(
-            outermost, "uses of values in that graph cannot be followed; remove the default first");
     }
 }
 
@@ -223,7 +246,7 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (!body.makes(replacement) && !body.is_made_around(replacement)) {
         refuse(replacement, "is not a value that is visible here");
     }
-    check_no_defaults_around(body);
+    model::check_no_default_graphs(document, message, model::kRemoveDefault);
     Uses uses(body, old);
     const auto maker = body.producer(replacement);
     if (maker) uses.leave_out(maker->key());
@@ -260,7 +283,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
     const model::Edits::KeptFields kept(document.editable());
     const auto place = body.fields()->ordinal(nodes, node.key());
     if (!place) throw std::invalid_argument("the node is not in this graph or function");
-    check_no_defaults_around(body);
+    model::check_no_default_graphs(document, message, model::kRemoveDefault);
     std::optional<std::string> input;
     model::Node(node).for_each_input([&](std::string_view name) {
         if (!input) input = name;
@@ -273,10 +296,9 @@ void bypass(const model::NodeValues& body, const Message& node) {
         for (std::size_t i = 1; i < outputs.size(); ++i)
             forget_value(document, message, outputs[i]);
     };
-    for (std::size_t i = 1; i < outputs.size(); ++i) {
-        if (!outputs[i].empty() && Uses(body, outputs[i]).is_used()) {
-            refuse(outputs[i], "is another output of the node, and is used");
-        }
+    if (outputs.size() > 1) {
+        const auto used = first_used(body, std::span(outputs).subspan(1));
+        if (used) refuse(*used, "is another output of the node, and is used");
     }
     const std::string output = outputs.empty() ? "" : outputs.front();
     Uses uses(body, output);

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
@@ -73,11 +74,7 @@ class Sorting {
             node.find_captured(use, document_.limits().depth);
         });
         if (!flow.is_sorted()) {
-            if (is_function(body.message())) {
-                check_no_default_graphs(
-                    body.message(),
-                    "its uses of values cannot be followed; remove the default first");
-            }
+            model::check_no_default_graphs(document_, body.message(), model::kRemoveDefault);
             reorder(body.message(), flow, path);
         }
         return holders;

@@ -545,14 +545,15 @@ class Model:
                 unknown. `infer_shapes()` finds them again.
 
         Returns:
-            The value infos that were removed, and the places of constants that still hold an old
-            number: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
-            ConstantOfShape.
+            The value infos that were removed, and the places of dense constants that still hold an
+            old number: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
+            ConstantOfShape, if these depend on the input or are in a subgraph that does.
 
         Raises:
             UnknownNameError: no dimension has that name, or no input.
             ValueError: a dimension would get two values, is negative or empty; an input has
                 another rank, or none that is known; or its default has another shape.
+            LimitError: `limit.text_bytes`: the places of constants are too long together.
         """
         from onnxmap.types import DimReport
 
@@ -626,8 +627,9 @@ class Model:
         """Replace initializers that are equal in type, shape and bits by the first of them.
 
         Each graph is handled by itself. Inputs, outputs, the variables of training, and tensors
-        that a graph or subgraph annotates stay, and replace none. Only tensors that may be equal
-        are read.
+        that a graph or subgraph annotates stay, and no other tensor is replaced by them. Graphs in
+        a function whose attribute has a graph as its default are left as they are. Only tensors
+        that may be equal are read.
 
         Returns:
             For each removed initializer: its name, and the name of the one that replaces it. Graphs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -117,6 +119,60 @@ def test_nodes_are_not_sorted_around_them() -> None:
         if order[0] == 1:
             model.sort()
         else:
-            with pytest.raises(ValueError, match="default of its attribute 'g': its uses"):
+            with pytest.raises(ValueError, match="default of its attribute 'g': uses of values in"):
                 model.sort()
         assert not model.edited
+
+
+def branch_around_a_default(uses: str, nodes: list[onnx.NodeProto], weights: list[str]) -> Any:
+    """A function whose branches refer to a default graph, which uses a value of theirs."""
+    default = helper.make_graph([helper.make_node("Neg", [uses], ["d"])], "g", [], floats("d"))
+    refers = helper.make_node("If", ["c"], ["u"])
+    for name in ("then_branch", "else_branch"):
+        refers.attribute.add(name=name, ref_attr_name="g", type=AttributeProto.GRAPH)
+    branch = helper.make_graph(
+        [refers if node.op_type == "If" else node for node in nodes], "branch", [], floats("u"),
+        [numpy_helper.from_array(np.ones(1, np.float32), name) for name in weights],
+    )  # fmt: skip
+    function = helper.make_function(
+        "f", "F", ["c", "a"], ["o"],
+        [helper.make_node("If", ["c"], ["o"], then_branch=branch, else_branch=branch)],
+        [helper.make_opsetid("", 18)], attribute_protos=[helper.make_attribute("g", default)],
+    )  # fmt: skip
+    call = helper.make_node("F", ["c", "x"], ["y"], domain="f")
+    graph = helper.make_graph(
+        [call], "g", [helper.make_tensor_value_info("c", 9, []), *floats("x")], floats("y")
+    )
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
+    return loads(helper.make_model(graph, functions=[function], opset_imports=opsets))
+
+
+def test_initializers_that_they_may_use_stay() -> None:
+    nodes = [helper.make_node("Add", ["a", "w1"], ["t"]), helper.make_node("If", ["c"], ["u"])]
+    model = branch_around_a_default("w2", nodes, ["w1", "w2"])
+    assert model.dedupe() == []
+    assert model.prune() == PruneReport([], [], [], [], [])
+    assert not model.edited
+
+
+def test_no_value_that_they_may_use_is_renamed() -> None:
+    nodes = [helper.make_node("Neg", ["a"], ["t"]), helper.make_node("If", ["c"], ["u"])]
+    model = branch_around_a_default("t", nodes, ["w"])
+    branch = model.functions[0].nodes[0].attributes["then_branch"].value
+    for old in ("t", "w"):
+        with pytest.raises(ValueError, match="default of its attribute 'g': uses of values in"):
+            branch.rename(old, "new")
+    with pytest.raises(ValueError, match="default of its attribute 'g': uses of values in"):
+        branch.initializers.rename("w", "new")
+    assert not model.edited
+
+
+def test_nodes_of_branches_are_not_sorted_around_them() -> None:
+    nodes = [
+        helper.make_node("Neg", ["s"], ["t"]), helper.make_node("If", ["c"], ["u"]),
+        helper.make_node("Abs", ["a"], ["s"]),
+    ]  # fmt: skip
+    model = branch_around_a_default("t", nodes, [])
+    with pytest.raises(ValueError, match="default of its attribute 'g': uses of values in"):
+        model.sort()
+    assert not model.edited

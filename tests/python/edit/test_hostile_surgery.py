@@ -163,11 +163,34 @@ def empty_functions(length: int) -> bytes:
     return model.SerializeToString()
 
 
+def users_of_one_size(length: int) -> bytes:
+    sizes = helper.make_node("Constant", [], ["s"], value_ints=[2] * (10 * length))
+    nodes = [helper.make_node("Reshape", ["x", "s"], [f"y{i}"]) for i in range(length)]
+    graph = helper.make_graph([sizes, *nodes], "g", floats("x"), floats("y0"))
+    return helper.make_model(graph).SerializeToString()
+
+
+def outputs_beside_annotations(length: int) -> bytes:
+    outputs = ["y", *(f"o{i}" for i in range(length))]
+    graph = helper.make_graph(
+        [helper.make_node("Split", ["x"], outputs), helper.make_node("Neg", ["y"], ["z"])], "g",
+        floats("x"), floats("z"),
+    )  # fmt: skip
+    for i in range(length):
+        graph.quantization_annotation.add(tensor_name=f"v{i}")
+    return helper.make_model(graph).SerializeToString()
+
+
 WORST: dict[str, tuple[Callable[[int], bytes], Callable[[onnxmap.Model], object]]] = {
     "sort": (graphs_in_one_attribute, onnxmap.Model.sort),
     "prune": (graphs_in_one_attribute, onnxmap.Model.prune),
     "extract": (graphs_in_one_attribute, lambda model: model.extract(["x"], ["y"])),
     "set_dims": (graphs_in_one_attribute, lambda model: model.set_dims(inputs={"x": [3]})),
+    "set_dims with one constant": (
+        users_of_one_size,
+        lambda model: model.set_dims(inputs={"x": [3]}),
+    ),
+    "bypass": (outputs_beside_annotations, lambda model: model.graph.bypass(model.graph.nodes[0])),
     "prune functions": (empty_functions, onnxmap.Model.prune),
 }
 
@@ -235,3 +258,10 @@ def test_names_that_pass_through_subgraphs_are_kept_once(tmp_path: Path, verb: s
         model = f"onnxmap.loads(data).{verb}"
         grown[depth] = growth_kib(f"open({str(path)!r}, 'rb').read()", model)["growth"]
     assert grown[20] < 1.5 * grown[2], grown
+
+
+def test_the_places_of_constants_have_a_limit() -> None:
+    model = onnxmap.loads(users_of_one_size(100), limits=onnxmap.Limits(text_bytes=1_000))
+    with pytest.raises(onnxmap.LimitError, match="raise the limit with limits=Limits"):
+        model.set_dims(inputs={"x": [5]})
+    assert not model.edited
