@@ -108,9 +108,10 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_PROGRAM": "ONLY",
         "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_LIBRARY": "ONLY",
     }
-    # Debian's pyconfig.h includes <x86_64-linux-gnu/python3.14/pyconfig.h>, beside its directory.
+    # Debian's pyconfig.h includes <aarch64-linux-gnu/python3.14/pyconfig.h> when it is read for
+    # aarch64: there will be that of x86-64.
     for directory in headers.parent.glob(f"*-linux-gnu/{headers.name}"):
-        link = BUILD / "pyconfig" / directory.parent.name / headers.name
+        link = BUILD / f"pyconfig/{suffix.partition('-')[0]}-linux-gnu/{headers.name}"
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(directory)

@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support.models.new_types import TYPES, as_model, built, cast, mlp, names_and_types, run
+from support.models.new_types import (
+    TYPES,
+    as_model,
+    built,
+    cast,
+    mlp,
+    names_and_types,
+    onnxruntime,
+    run,
+)
 from support.models.node_cases import some_cases
 from support.models.sample import model_of, write
 from support.run_options import EXHAUSTIVE
