@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 DOCS_BUILDER ?= html
 
-.PHONY: help setup test torch cpp arm macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs bench against peers models pythons wheels
+.PHONY: help setup test torch cpp arm musl macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs bench against peers models pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,7 +30,10 @@ cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctes
 	$(IN_BIN) cmake --workflow --preset debug
 
 arm: ## the C++ tests for aarch64, under emulation (needs qemu-user-static, and ziglang from PyPI)
-	$(IN_BIN) tools/test_aarch64
+	$(IN_BIN) tools/test_musl aarch64
+
+musl: ## the C++ tests with musl, linked statically (needs ziglang from PyPI)
+	$(IN_BIN) tools/test_musl x86_64
 
 macos: ## the core for macOS, compiled and linked, not run (needs ziglang from PyPI)
 	$(IN_BIN) tools/compile_macos arm64 && $(IN_BIN) tools/compile_macos x86_64

@@ -36,6 +36,8 @@ PLATFORMS = {
     "manylinux_2_28_aarch64": ("aarch64-linux-gnu.2.28", "aarch64-linux-gnu"),
     "musllinux_1_2_x86_64": ("x86_64-linux-musl -dynamic", "x86_64-linux-musl"),
     "musllinux_1_2_aarch64": ("aarch64-linux-musl -dynamic", "aarch64-linux-musl"),
+    "macosx_13_0_arm64": ("aarch64-macos.13.0", "darwin"),
+    "macosx_13_0_x86_64": ("x86_64-macos.13.0", "darwin"),
 }
 
 

@@ -3,7 +3,7 @@
 // The interpreter may end while a daemon thread is in the core. A thread that then asks for the
 // lock never gets it. CPython before 3.14 ends the thread with pthread_exit, which unwinds its
 // stack through our frames. Destructors would then release Python objects without the lock, and a
-// destructor that asks for the lock would end the process. interpreter_lock.cpp keeps the thread
+// destructor that asks for the lock would end the process. forced_unwinding.cpp keeps the thread
 // from unwinding: the thread sleeps until the process ends, as all threads do in CPython 3.14.
 // Without this, 49 of 50 processes of CPython 3.11 aborted that ended while three daemon threads
 // were in Model.arrays(dtype=...). With it, none of 50 did.

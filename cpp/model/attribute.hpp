@@ -71,12 +71,13 @@ class Attribute {
     /// Whether it has a field for graphs. Most attributes have none, and this is a shorter walk
     /// than for_each_graph().
     [[nodiscard]] bool may_hold_graph() const {
-        bool found = false;
-        message_.for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
-            found = found || row == &onnx::field<"AttributeProto.g"> ||
-                    row == &onnx::field<"AttributeProto.graphs">;
-        });
-        return found;
+        onnx::Message::Walk walk(message_);
+        for (wire::Field found; walk.next(found);) {
+            if (onnx::Message::belongs(found, onnx::field<"AttributeProto.g">) ||
+                onnx::Message::belongs(found, onnx::field<"AttributeProto.graphs">))
+                return true;
+        }
+        return false;
     }
 
     /// Calls visit(graph) for each GraphProto that is the value or in the value, in order.
