@@ -349,7 +349,9 @@ Args:
 
 Raises:
     KeyError: there is no initializer of the old name.
-    ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.)")
+    ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
+        initializers would get it; or the graph is in a function that has a graph as the default of
+        an attribute, which may use the name.)")
         .def("_selected", selected_names, py::arg("names"),
              "Return the names that the argument of a bulk call selects; see `Model.views`.")
         .def_property_readonly("_stored_nbytes", total_nbytes,

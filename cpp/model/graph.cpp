@@ -136,4 +136,20 @@ std::vector<onnx::Message> training_info_of(const Document& document, const onnx
     return found;
 }
 
+std::optional<TrainingGraph> training_around(const Document& document, const onnx::Message& graph) {
+    std::optional<TrainingGraph> found;
+    if (!document.is_model()) return found;
+    const onnx::Message root = document.root();
+    const wire::FieldRow& list = onnx::field<"ModelProto.training_info">;
+    document.index(root)->for_each(list, [&](const wire::Field& each) {
+        const onnx::Message training = root.inner(list, each);
+        for (const auto* const row :
+             {&field<"TrainingInfoProto.initialization">, &field<"TrainingInfoProto.algorithm">}) {
+            const auto child = document.child(training, *row);
+            if (child && child->is(graph)) found = {training, row};
+        }
+    });
+    return found;
+}
+
 }  // namespace onnxmap::model

@@ -92,4 +92,13 @@ class Graph : public NodeValues {
 [[nodiscard]] std::vector<onnx::Message> training_info_of(const Document& document,
                                                           const onnx::Message& graph);
 
+/// A training information, and its field that has a graph.
+struct TrainingGraph {
+    onnx::Message training;
+    const wire::FieldRow* field;
+};
+/// The training information that has this graph; nothing if none has.
+[[nodiscard]] std::optional<TrainingGraph> training_around(const Document& document,
+                                                           const onnx::Message& graph);
+
 }  // namespace onnxmap::model

@@ -38,11 +38,10 @@ Renaming::Renaming(const Graph& graph, std::vector<Names> names)
         before_.add(names_[pair].before);
         filter_.add(names_[pair].before);
         filter_.add(names_[pair].after);
-        if (after_.add(names_[pair].after).is_new) {
-            first_of_.push_back(pair);
-        } else {
-            found_[pair].is_taken = true;
-        }
+        if (!after_.add(names_[pair].after).is_new)
+            throw std::invalid_argument("two values would get the name " +
+                                        in_quotes(names_[pair].after));
+        first_of_.push_back(pair);
     }
     find_all();
     for (std::uint32_t after = 0; after < after_.size(); ++after) {
@@ -242,6 +241,12 @@ void Renaming::find_in_trainings() {
                          [&](const onnx::Message& entry, const wire::FieldRow& row) {
                              note(entry.text(row), entry, row);
                          });
+    }
+    if (const auto around = training_around(document_, graph_)) {
+        find_own_bindings(around->training, *around->field, graph_,
+                          [&](const onnx::Message& entry, const wire::FieldRow& row) {
+                              note(entry.text(row), entry, row);
+                          });
     }
 }
 

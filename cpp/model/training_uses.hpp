@@ -50,4 +50,29 @@ void find_in_training(const onnx::Message& training, std::uint32_t depth_left, U
     });
 }
 
+/// Calls visit(entry, field) for each field of a binding that names a value of `graph`, the
+/// training's own one in the field `row`.
+template <class Visit>
+void find_own_bindings(const onnx::Message& training, const wire::FieldRow& row,
+                       const onnx::Message& graph, Visit&& visit) {
+    using onnx::field;
+    NameTable made;
+    for_each_made(graph, [&](std::string_view name, const onnx::Message&) { made.add(name); });
+    const auto find_in = [&](const wire::FieldRow& list, const wire::FieldRow& name) {
+        training.for_each_value(list, [&](const wire::Field& element) {
+            const onnx::Message entry = training.inner(list, element);
+            if (made.find(entry.text(name))) visit(entry, name);
+        });
+    };
+    const wire::FieldRow& key = field<"StringStringEntryProto.key">;
+    const wire::FieldRow& value = field<"StringStringEntryProto.value">;
+    if (&row == &field<"TrainingInfoProto.initialization">) {
+        find_in(field<"TrainingInfoProto.initialization_binding">, value);
+        return;
+    }
+    find_in(field<"TrainingInfoProto.initialization_binding">, key);
+    find_in(field<"TrainingInfoProto.update_binding">, key);
+    find_in(field<"TrainingInfoProto.update_binding">, value);
+}
+
 }  // namespace onnxmap::model

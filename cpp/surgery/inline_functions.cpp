@@ -43,7 +43,7 @@ struct Call {
 
 // Between a graph and one in an attribute of its nodes: node, attribute, graph.
 constexpr std::uint32_t kDepthOfSubgraph = 3;
-// Of inputs and outputs of functions, for which calls have names: some 100 bytes for each.
+// Of inputs, outputs and attributes of functions, for each call: some 100 bytes for each.
 constexpr std::uint64_t kMostNames = 1 << 16;
 
 // A function that is to be inlined.
@@ -82,13 +82,13 @@ class InliningFunctions {
         : document_(document), max_depth_(document.limits().depth) {
         choose(names);
         for (Function* const function : in_order_) read(*function);
+        std::uint64_t nbytes = 0;
         for (const Root& root : roots()) {
             plans_.push_back({root, {}, {}});
             plan(plans_.back());
+            nbytes = add_sat(nbytes, plans_.back().nbytes);
+            model::check_overlap(document, {}, nbytes, "the nodes of the functions");
         }
-        std::uint64_t nbytes = 0;
-        for (const Plan& each : plans_) nbytes = add_sat(nbytes, each.nbytes);
-        model::check_overlap(document, {}, nbytes, "the nodes of the functions");
     }
 
     std::vector<std::string> apply() {

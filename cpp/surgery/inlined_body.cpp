@@ -64,11 +64,6 @@ void Inlining::forget_bodies() {
     name_count = 0;
 }
 
-const std::vector<Message>& InlinedCalls::metadata() const {
-    static const std::vector<Message> none;
-    return none;
-}
-
 bool InlinedCalls::replace(const wire::FieldRow& row, const Message& message,
                            const Add& add) const {
     if (&row != &field<"GraphProto.node">) return false;
@@ -101,7 +96,7 @@ void InlinedCalls::add_called(const Message& call, const Message& function,
 
 InlinedBody::InlinedBody(Inlining& shared, const InlinedCalls& around, const Message& call,
                          const Message& function)
-    : InlinedCalls(shared) {
+    : InlinedCalls(shared), around_(around) {
     const auto inputs = texts_of(call, field<"NodeProto.input">);
     const auto outputs = texts_of(call, field<"NodeProto.output">);
     const auto formal_inputs = texts_of(function, field<"FunctionProto.input">);
@@ -116,16 +111,16 @@ InlinedBody::InlinedBody(Inlining& shared, const InlinedCalls& around, const Mes
         const auto [known, is_new] = formal_.emplace(formal_outputs[i], output);
         if (!is_new && is_wanted) identities_.emplace_back(known->second, std::move(output));
     }
-    shared.name_count += formal_inputs.size() + formal_outputs.size();
     bind_attributes(around, call, function);
-    model::NameSet keys;
-    const auto add = [&](const Message& entry) {
-        if (keys.insert(entry.text(field<"StringStringEntryProto.key">)).second)
-            metadata_.push_back(entry);
-    };
-    call.for_each_value(kNodeMetadata,
-                        [&](const wire::Field& each) { add(call.inner(kNodeMetadata, each)); });
-    for (const Message& entry : around.metadata()) add(entry);
+    shared.name_count += formal_.size() + attributes_.size();
+    call.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
+        metadata_.push_back(call.inner(kNodeMetadata, each));
+    });
+}
+
+void InlinedBody::for_each_metadata(const std::function<void(const Message&)>& visit) const {
+    for (const Message& entry : metadata_) visit(entry);
+    around_.for_each_metadata(visit);
 }
 
 void InlinedBody::bind_attributes(const InlinedCalls& around, const Message& call,
@@ -173,15 +168,15 @@ bool InlinedBody::replace(const wire::FieldRow& row, const Message& message, con
 
 // Entries of the call, as onnx_ir's InlinePass does: those of the node go before.
 void InlinedBody::extend(const Message& original, const Add& add) const {
-    if (!model::is_node(original) || metadata_.empty()) return;
+    if (!model::is_node(original)) return;
     model::NameSet keys;
     original.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
         keys.insert(original.inner(kNodeMetadata, each).text(field<"StringStringEntryProto.key">));
     });
-    for (const Message& entry : metadata_) {
-        if (!keys.contains(entry.text(field<"StringStringEntryProto.key">)))
+    for_each_metadata([&](const Message& entry) {
+        if (keys.insert(entry.text(field<"StringStringEntryProto.key">)).second)
             add(kNodeMetadata, entry, kSame);
-    }
+    });
 }
 
 void InlinedBody::add_identities(const wire::FieldRow& nodes, const Add& add) const {

@@ -40,7 +40,7 @@ struct Inlining {
     FindCalled find_called;
     UnusedNames names = {};
     std::list<InlinedBody> bodies = {};  // they refer to one another
-    std::uint64_t name_count = 0;        // of the inputs and outputs of their functions
+    std::uint64_t name_count = 0;        // of the inputs, outputs and attributes that they keep
 
     /// Forgets the bodies, when their nodes were copied.
     void forget_bodies();
@@ -75,7 +75,8 @@ class InlinedCalls : public model::Rewrite {
     [[nodiscard]] virtual std::optional<Given> given(const onnx::Message& attribute) const {
         return Given{attribute, this};
     }
-    [[nodiscard]] virtual const std::vector<onnx::Message>& metadata() const;
+    /// Calls visit(entry) for the metadata of the call, then for that of the calls around it.
+    virtual void for_each_metadata(const std::function<void(const onnx::Message&)>&) const {}
 
     Inlining& shared_;
 };
@@ -103,17 +104,18 @@ class InlinedBody : public InlinedCalls {
   protected:
     [[nodiscard]] std::string name_of(std::string_view value) const override;
     [[nodiscard]] std::optional<Given> given(const onnx::Message& attribute) const override;
-    [[nodiscard]] const std::vector<onnx::Message>& metadata() const override { return metadata_; }
+    void for_each_metadata(const std::function<void(const onnx::Message&)>& visit) const override;
 
   private:
     void bind_attributes(const InlinedCalls& around, const onnx::Message& call,
                          const onnx::Message& function);
 
-    model::NameMap<std::string> formal_;  // names of inputs and outputs
+    const InlinedCalls& around_;
+    std::vector<onnx::Message> metadata_;  // entries of the call
+    model::NameMap<std::string> formal_;   // names of inputs and outputs
     mutable model::TextMap<std::string> inner_;
     std::vector<std::pair<std::string, std::string>> identities_;  // inputs and outputs
     model::NameMap<Given> attributes_;
-    std::vector<onnx::Message> metadata_;  // entries of the call, and of the calls around
 };
 
 }  // namespace onnxmap::surgery

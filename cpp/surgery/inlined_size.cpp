@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kBytesOfNode = 64;    // what a node takes besides its own bytes, at least
 constexpr std::uint64_t kBytesOfNumber = 16;  // behind a name that is taken
+// What is kept in memory of an input, an output or an attribute of a call, while it is inlined.
+constexpr std::uint64_t kBytesOfBound = 96;
 
 // Adds what a call may make larger in a message at a depth.
 void count(const Message& message, const wire::FieldRow& holder, std::uint32_t depth,
@@ -72,18 +74,22 @@ std::uint64_t InlinedSize::nbytes_of(const Message& call) const {
     };
     call.for_each_value(field<"NodeProto.input">, measure);
     call.for_each_value(field<"NodeProto.output">, measure);
+    std::uint64_t bound = 0;
     std::uint64_t metadata = 0;
     const wire::FieldRow& entries = field<"NodeProto.metadata_props">;
     call.for_each_value(entries, [&](const wire::Field& each) {
         metadata = add_sat(metadata, call.inner(entries, each).nbytes());
+        ++bound;
     });
     std::uint64_t attribute = default_nbytes;
     const wire::FieldRow& attributes = field<"NodeProto.attribute">;
     call.for_each_value(attributes, [&](const wire::Field& each) {
         attribute = std::max<std::uint64_t>(attribute, call.inner(attributes, each).nbytes());
+        ++bound;
     });
-    return add_sat(add_sat(nbytes, mul_sat(nodes, metadata)),
-                   add_sat(mul_sat(names, name + kBytesOfNumber), mul_sat(references, attribute)));
+    return add_sat(
+        add_sat(add_sat(nbytes, mul_sat(bound, kBytesOfBound)), mul_sat(nodes, metadata)),
+        add_sat(mul_sat(names, name + kBytesOfNumber), mul_sat(references, attribute)));
 }
 
 std::uint32_t InlinedSize::depth_of(const Message& call, std::uint32_t at,
@@ -121,8 +127,10 @@ InlinedSize size_of(const Message& function, std::uint32_t max_depth) {
     size.nbytes = add_sat(function.nbytes(), mul_sat(size.nodes, kBytesOfNode));
     size.inputs = count_of(function, field<"FunctionProto.input">);
     size.outputs = count_of(function, field<"FunctionProto.output">);
+    size.nbytes = add_sat(size.nbytes, mul_sat(size.inputs + size.outputs, kBytesOfBound));
     const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
     function.for_each_value(defaults, [&](const wire::Field& each) {
+        size.nbytes = add_sat(size.nbytes, kBytesOfBound);
         const Message attribute = function.inner(defaults, each);
         InlinedSize found;
         count(attribute, defaults, 1, max_depth, found);

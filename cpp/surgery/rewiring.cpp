@@ -44,7 +44,7 @@ constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 
 // Finds what mentions values in the annotations of a body, and in training. Calls
 // annotated(name, holder, of) for an annotation or a parameter of one, which is of the value `of`;
-// used(name, user, index), made(name) and bound(name, entry, row) for what training does.
+// used(name, user, index), made(name) and bound(name, entry) for what training does.
 template <class Annotated, class Used, class Made, class Bound>
 void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Used&& used,
                        Made&& made, Bound&& bound) {
@@ -63,12 +63,14 @@ void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Use
     });
     const model::Document& document = body.document();
     model::CapturedUses uses(used, made);
-    for (const Message& training : model::training_info_of(document, message)) {
-        model::find_in_training(training, document.limits().depth, uses,
-                                [&](const Message& entry, const wire::FieldRow& row) {
-                                    bound(entry.text(row), entry, row);
-                                });
-    }
+    // The key of a binding is the initializer that gets a value: no use of the one that it has.
+    const auto visit = [&](const Message& entry, const wire::FieldRow& row) {
+        if (&row == &field<"StringStringEntryProto.value">) bound(entry.text(row), entry);
+    };
+    for (const Message& training : model::training_info_of(document, message))
+        model::find_in_training(training, document.limits().depth, uses, visit);
+    if (const auto around = model::training_around(document, message))
+        model::find_own_bindings(around->training, *around->field, message, visit);
 }
 
 // All that mentions a value, but for what makes it.
@@ -91,8 +93,8 @@ class Uses {
                 if (name == value_) users_.push_back({user, index});
             },
             [&](std::string_view name) { made_in_training_.emplace_back(name); },
-            [&](std::string_view name, const Message& entry, const wire::FieldRow& row) {
-                if (name == value_) bindings_.emplace_back(entry, &row);
+            [&](std::string_view name, const Message& entry) {
+                if (name == value_) bindings_.push_back(entry);
             });
     }
 
@@ -140,7 +142,7 @@ class Uses {
         const auto set = [&](const Message& holder, const wire::FieldRow& row) {
             model::set_value(document_, holder.current(), row, model::text_value(row, name));
         };
-        for (const auto& [entry, row] : bindings_) set(entry, *row);
+        for (const Message& entry : bindings_) set(entry, field<"StringStringEntryProto.value">);
         for (const Message& each : annotated_) {
             if (!is_annotation(each)) set(each, field<"StringStringEntryProto.value">);
             if (is_annotation(each) && described) set(each, kAnnotated);
@@ -157,7 +159,7 @@ class Uses {
     Message body_;
     std::string_view value_;
     std::vector<UserOfValue> users_;
-    std::vector<std::pair<Message, const wire::FieldRow*>> bindings_;
+    std::vector<Message> bindings_;
     std::vector<Message> annotated_;
     std::vector<std::string_view> made_in_training_;
     std::shared_ptr<model::FollowedUses> followed_;

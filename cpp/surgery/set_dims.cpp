@@ -117,11 +117,12 @@ class SettingDims {
         const std::vector<Message>& dims = *known;
         for (std::size_t i = 0; i < dims.size(); ++i) {
             const NewDim before = dim_of(dims[i]);
-            if (before == shape[i]) continue;
+            // Also a name that stays: no other dimension may ask for another one.
             if (!before.param.empty() && (shape[i].value || !shape[i].param.empty())) {
                 add_param(dims[i].text(kParam), shape[i]);
                 continue;
             }
+            if (before == shape[i]) continue;
             single_.emplace_back(dims[i], shape[i]);
             if (before.value || !before.param.empty()) changed_.insert(name);
             if (before.value) sizes_.insert(*before.value);
@@ -136,7 +137,7 @@ class SettingDims {
             const auto found = params_.find(dim.text(kParam));
             if (found == params_.end() || found->first.empty() || dim.has(kValue)) return;
             seen.insert(found->first);
-            named_.emplace_back(dim, &found->second);
+            if (found->second.param != found->first) named_.emplace_back(dim, &found->second);
         });
         for (const auto& [name, dim] : dims.params) {
             if (!seen.contains(name))

@@ -1787,7 +1787,9 @@ class Graph:
 
         Raises:
             KeyError: the graph makes no value of the old name.
-            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
+                values would get it; or the graph is in a function that has a graph as the default of an
+                attribute, which may use the name.
             ParseError: `model.duplicate_name`: several nodes make the value.
             EditError: the graph was removed from its model.
         """
@@ -2040,7 +2042,9 @@ class Initializers(MutableMapping[str, Tensor]):
 
         Raises:
             KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
+                initializers would get it; or the graph is in a function that has a graph as the default of
+                an attribute, which may use the name.
         """
         ...
 
@@ -2060,7 +2064,9 @@ class Initializers(MutableMapping[str, Tensor]):
 
         Raises:
             KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
+                initializers would get it; or the graph is in a function that has a graph as the default of
+                an attribute, which may use the name.
         """
         ...
 

@@ -528,26 +528,27 @@ class Model:
 
     def set_dims(
         self,
-        dims: Mapping[str, int | str] | None = None,
+        dims: Mapping[str, int | str | None] | None = None,
         inputs: Mapping[str, Sequence[int | str | None]] | None = None,
     ) -> DimReport:
         """Give dimensions other names or numbers, in all types that the model stores.
 
         Args:
             dims: numbers or new names of dimensions by their names, as `graph.dimension_params` has
-                them: `{"batch": 1}`. Each is replaced in inputs, outputs and value infos, those of
-                subgraphs and functions included.
+                them: `{"batch": 1}`; None makes them unknown. Each is replaced in inputs, outputs
+                and value infos, those of subgraphs and functions included.
             inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If a dimension was a name,
-                a new name or number replaces that name everywhere; None replaces it only in this
-                input. If it was a number, stored shapes that depend on the input are out of date:
-                their value infos are removed, also in called functions and in training that uses
-                them, and numbers in the shapes of outputs and of inputs of subgraphs become
+                the name or number that is given replaces it everywhere; None replaces it only in
+                this input. If it was a number, stored shapes that depend on the input are out of
+                date: their value infos are removed, also in called functions and in training that
+                uses them, and numbers in the shapes of outputs and of inputs of subgraphs become
                 unknown. `infer_shapes()` finds them again.
 
         Returns:
             The value infos that were removed, and the places of dense constants that still hold an
             old number: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
-            ConstantOfShape, if these depend on the input or are in a subgraph that does.
+            ConstantOfShape, if these depend on the input or are in a subgraph that does. A size
+            that a function takes as an input is not among them.
 
         Raises:
             UnknownNameError: no dimension has that name, or no input.
@@ -564,7 +565,8 @@ class Model:
 
         That means nodes, initializers, value infos, annotations, functions and imports. Inputs
         stay, with the initializers that are their defaults; outputs stay, and so does the import of
-        the default domain.
+        the default domain. In a function that has a graph as the default of an attribute, only the
+        nodes outside of subgraphs go: that graph may use the others.
 
         Returns:
             What was removed.
@@ -584,8 +586,8 @@ class Model:
         Raises:
             ParseError: `model.cycle`: there is no such order; `.path` is a node that needs itself.
                 `model.duplicate_name`: several nodes make one value.
-            ValueError: a function whose nodes are in another order has a graph as the default of an
-                attribute.
+            ValueError: nodes are in another order in a function that has a graph as the default of
+                an attribute, or in a subgraph of it.
         """
         _core.sort(self._open())
 

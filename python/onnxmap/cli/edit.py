@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "let the first input of a node take its place; name the node, or a value it makes"
     verb("--bypass", "NODE", text, str)
     verb("--add-output", "VALUE", "make a value an output", str)
-    verb("--set-dims", "NAME=N,...", "give dimensions numbers or other names", _dims)
+    verb("--set-dims", "NAME=N,...", "give dimensions numbers or other names; ? for none", _dims)
     verb("--set-shape", "INPUT=SHAPE", "give an input another shape, like x=N,3,?,?", _shape)
     verb("--extract", "INPUTS:OUTPUTS", "keep what makes OUTPUTS of INPUTS, like a,b:c", str)
     text = "put the nodes of functions in the place of their calls; by default, of all functions"
@@ -143,8 +143,8 @@ def _dims(text: str) -> tuple[dict[str, Any]]:
 
 def _shape(text: str) -> tuple[None, dict[str, Any]]:
     name, shape = pair(text)
-    return None, {name: [None if word == "?" else _dim(word) for word in shape.split(",")]}
+    return None, {name: [_dim(word) for word in shape.split(",")]}
 
 
-def _dim(word: str) -> int | str:
-    return int(word) if re.fullmatch("-?[0-9]+", word) else word
+def _dim(word: str) -> int | str | None:
+    return None if word == "?" else int(word) if re.fullmatch("-?[0-9]+", word) else word

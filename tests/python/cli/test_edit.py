@@ -69,6 +69,7 @@ EDITS: list[tuple[list[str], Callable[[onnxmap.Model], object]]] = [
     (["--add-output", "scaled"], lambda m: m.graph.add_output("scaled")),
     (["--set-dims", "N=4"], lambda m: m.set_dims({"N": 4})),
     (["--set-dims", "N=batch"], lambda m: m.set_dims({"N": "batch"})),
+    (["--set-dims", "N=?"], lambda m: m.set_dims({"N": None})),
     (["--set-shape", f"{NAME}=8,?"], lambda m: m.set_dims(None, {NAME: [8, None]})),
     (["--set-shape", f"{NAME}=M,3"], lambda m: m.set_dims(None, {NAME: ["M", 3]})),
     (["--extract", f"{NAME}:scaled"], lambda m: m.extract([NAME], ["scaled"])),

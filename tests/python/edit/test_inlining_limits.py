@@ -32,6 +32,17 @@ def test_growth_and_depth_are_bounded() -> None:
     assert len(inlined(chain(6, 3)).graph.node) == 3**6
 
 
+def test_what_calls_keep_in_memory_is_bounded() -> None:
+    count = 3000
+    neg = [helper.make_node("Neg", ["a"], ["b"])]
+    defaults = [onnx.AttributeProto(name=f"d{i}", type=2) for i in range(count)]
+    calls = [call("F", ["x"], [f"y{i}"]) for i in range(count)]
+    many_defaults = function("F", ["a"], ["b"], neg, attribute_protos=defaults)
+    many_inputs = function("F", ["a", *(f"i{i}" for i in range(count))], ["b"], neg)
+    for each in (many_defaults, many_inputs):
+        refused(model_of(calls, [each], ("y0",)), onnxmap.LimitError, "overlap")
+
+
 LARGE = "x" * (1 << 20)
 
 

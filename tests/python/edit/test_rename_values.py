@@ -80,6 +80,45 @@ def test_names_of_one_length_and_end_are_told_apart() -> None:
         model.graph.rename("xa", "va")
 
 
+def trained() -> onnxmap.Model:
+    """The algorithm makes `new` of its own initializer `rate` and of `w`, which is in the graph."""
+    value = helper.make_tensor_value_info("x", 1, [])
+    tensors = [helper.make_tensor(name, 1, [], [1.0]) for name in ("w", "rate")]
+    neg = helper.make_node("Neg", ["w"], ["out"])
+    model = helper.make_model(helper.make_graph([neg], "g", [], [], tensors[:1]))
+    training = model.training_info.add()
+    add = helper.make_node("Add", ["w", "rate"], ["new"])
+    value.name = "new"
+    training.algorithm.CopyFrom(helper.make_graph([add], "a", [], [value], tensors[1:]))
+    zero = helper.make_node("Constant", [], ["first"], value_float=0.0)
+    value.name = "first"
+    training.initialization.CopyFrom(helper.make_graph([zero], "i", [], [value]))
+    for key in ("w", "rate"):
+        training.initialization_binding.add(key=key, value="first")
+        training.update_binding.add(key=key, value="new")
+    return onnxmap.loads(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("graph", "name", "first", "updates"),
+    [
+        ("algorithm", "new", {"w": "first", "rate": "first"}, {"w": "NEW", "rate": "NEW"}),
+        ("algorithm", "rate", {"w": "first", "NEW": "first"}, {"w": "new", "NEW": "new"}),
+        ("initialization", "first", {"w": "NEW", "rate": "NEW"}, {"w": "new", "rate": "new"}),
+    ],
+)
+def test_bindings_follow_the_graphs_of_their_training(
+    graph: str, name: str, first: dict[str, str], updates: dict[str, str]
+) -> None:
+    model = trained()
+    before = {finding.rule for finding in model.check().findings}
+    getattr(model.training_info[0], graph).rename(name, "NEW")
+    training = saved(model).training_info[0]
+    assert {each.key: each.value for each in training.initialization_binding} == first
+    assert {each.key: each.value for each in training.update_binding} == updates
+    assert {finding.rule for finding in model.check().findings} <= before
+
+
 def test_names_are_swapped() -> None:
     model = small()
     model.graph.rename({"x": "y", "y": "zeros", "zeros": "x"})
@@ -97,6 +136,7 @@ def test_names_are_swapped() -> None:
         ({"inner": "n"}, KeyError, "no value is named 'inner'"),
         ({"zero": "n"}, KeyError, "did you mean 'zeros'"),
         ({"": "n"}, KeyError, "value"),
+        ({"y": "n", "zeros": "n"}, ValueError, "two values would get the name 'n'"),
         ({"y": "zeros"}, ValueError, "has a value of the name 'zeros' already"),
         ({"y": "inner"}, ValueError, "a subgraph has a value of its own"),
         ({"y": ""}, ValueError, "a value needs a name"),

@@ -144,6 +144,7 @@ def test_names_are_swapped() -> None:
         ({}, {"nope": [1]}, KeyError, "no input 'nope'"),
         ({}, {"x": [1]}, ValueError, "has 2 dimensions, not 1"),
         ({"batch": 2}, {"x": [3, 32]}, ValueError, "'batch' would get two different"),
+        ({"batch": 2}, {"x": ["batch", 32]}, ValueError, "'batch' would get two different"),
         ({"batch": -1}, {}, ValueError, "not negative"),
         ({"batch": 1.5}, {}, TypeError, "float"),
         ({1: 2}, {}, TypeError, "str"),
@@ -155,6 +156,15 @@ def test_refused(
     model = loads(model_of(["batch", 32], ["batch", 32], ["batch", 32]))
     with pytest.raises(error, match=text):
         model.set_dims(dims, inputs)
+    assert not model.edited
+
+
+def test_a_name_that_stays_is_not_replaced_for_another_dimension() -> None:
+    model = loads(model_of(["batch", "batch"], ["batch", 32], ["batch", 32]))
+    for first in (2, "other"):
+        with pytest.raises(ValueError, match="'batch' would get two different"):
+            model.set_dims(inputs={"x": [first, "batch"]})
+    model.set_dims(inputs={"x": ["batch", "batch"]})
     assert not model.edited
 
 

@@ -180,6 +180,12 @@ def test_outputs_follow_if_asked() -> None:
     assert saved(model).training_info[0].update_binding[0].value == "a"
 
 
+def test_the_key_of_a_binding_is_no_use() -> None:
+    model = small()
+    model.graph.replace_uses("w", "a", outputs=True)
+    assert saved(model).training_info[0].update_binding[0].key == "w"
+
+
 def test_a_node_is_put_behind_a_value() -> None:
     model = small()
     model.graph.nodes.insert(1, onnxmap.make_node("Identity", ["a"], ["new"]))
