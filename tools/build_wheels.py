@@ -1,10 +1,10 @@
-"""Builds wheels for four platforms on one machine, with the compiler that ziglang packages.
+"""Builds wheels for six platforms on one machine, with the compiler that ziglang packages.
 
     python tools/build_wheels.py [--platforms TAG...] [--output dist] [HEADERS...]
 
 HEADERS are directories such as /usr/include/python3.14. An extension needs no more of a Python than
 its headers. Without arguments, they are those of the Pythons that tools/find_python finds. The
-x86-64 headers also serve for aarch64: CONTRIBUTING.md says how their pyconfig.h differ.
+headers of Linux on x86-64 serve for all: CONTRIBUTING.md says how their pyconfig.h differ.
 
 For the same bytes each time, the tools are pinned in the extra `wheels`, and every wheel is built
 from the unpacked sdist. Each wheel is checked, and an SBOM is written beside them.
@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/wheels"
 BIN = BUILD / "venv/bin"
-LARGEST = 2_500_000  # bytes of a wheel
+LARGEST = 2_600_000  # bytes of a wheel; those of macOS keep their symbols
 # The compiler's target, and the end of an extension's name. An extension uses its Python's musl.
 PLATFORMS = {
     "manylinux_2_28_x86_64": ("x86_64-linux-gnu.2.28", "x86_64-linux-gnu"),
@@ -93,6 +93,7 @@ def build(source: Path, platform: str, headers: Path) -> Path:
     letter = "t" if "define Py_GIL_DISABLED 1" in (headers / "pyconfig.h").read_text() else ""
     python = f"cp3{found[1]}"
     target, suffix = PLATFORMS[platform]
+    is_mac = platform.startswith("macosx")
     settings = {
         "build-dir": BUILD / platform,
         "cmake.args": "--fresh",  # forgets the Python before, and leaves objects
@@ -100,8 +101,8 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         "install.strip": "false",  # strip knows this machine's architecture alone
         "cmake.define.CMAKE_STRIP": "",
         "cmake.define.CMAKE_MODULE_LINKER_FLAGS": "-s",
-        "cmake.define.CMAKE_SYSTEM_NAME": "Linux",
-        "cmake.define.CMAKE_SYSTEM_PROCESSOR": suffix.partition("-")[0],
+        "cmake.define.CMAKE_SYSTEM_NAME": "Darwin" if is_mac else "Linux",
+        "cmake.define.CMAKE_SYSTEM_PROCESSOR": target.partition("-")[0],
         "cmake.define.PYBIND11_USE_CROSSCOMPILING": "ON",  # asks no interpreter for the suffix
         "cmake.define.CMAKE_AR": BIN / "zig-ar",
         "cmake.define.CMAKE_RANLIB": "",
@@ -110,6 +111,13 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_PROGRAM": "ONLY",
         "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_LIBRARY": "ONLY",
     }
+    if is_mac:
+        # CMake would ask Xcode for the first three.
+        for name in ("OSX_SYSROOT", "OSX_ARCHITECTURES", "OSX_DEPLOYMENT_TARGET"):
+            settings[f"cmake.define.CMAKE_{name}"] = ""
+        # zig crashes when it links a bundle. Python loads a library as well.
+        (BUILD / "mac.cmake").write_text("set(CMAKE_SHARED_MODULE_CREATE_CXX_FLAGS -shared)\n")
+        settings["cmake.define.CMAKE_PROJECT_INCLUDE"] = BUILD / "mac.cmake"
     # Debian's pyconfig.h includes <aarch64-linux-gnu/python3.14/pyconfig.h> when it is read for
     # aarch64: there will be that of x86-64.
     for directory in headers.parent.glob(f"*-linux-gnu/{headers.name}"):
@@ -133,16 +141,37 @@ def build(source: Path, platform: str, headers: Path) -> Path:
     return next(wheels.iterdir())
 
 
+# Prints the libraries that a program of macOS needs, and its processor and oldest system.
+SHOW_MACHO = """
+import sys
+from macholib.MachO import MachO
+from macholib.mach_o import CPU_TYPE_NAMES
+for header in MachO(sys.argv[1]).headers:
+    for load, command, data in header.commands:
+        if load.get_cmd_name() == "LC_LOAD_DYLIB":
+            print(data.rstrip(b"\\0").decode())
+        elif load.get_cmd_name() == "LC_BUILD_VERSION":
+            print(CPU_TYPE_NAMES[header.header.cputype].lower(), command.minos >> 16)
+"""
+
+
 def check(wheel: Path, platform: str) -> None:
     """Exit if the wheel is too large or needs more than its platform has."""
-    shown = " ".join(run(BIN / "auditwheel", "show", wheel).split())
-    if f'consistent with the following platform tag: "{platform}"' not in shown:
-        sys.exit(f"{wheel.name} is not for {platform}: {shown}")
     if wheel.stat().st_size > LARGEST:
         sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
     end = f".{wheel.name.split('-')[3].replace('cp', 'cpython-')}-{PLATFORMS[platform][1]}.so"
     if f"onnxmap/_core{end}" not in zipfile.ZipFile(wheel).namelist():
         sys.exit(f"{wheel.name} has no extension for its Python, named {end}")
+    if platform.startswith("macosx"):
+        extension = zipfile.ZipFile(wheel).extract(f"onnxmap/_core{end}", BUILD)
+        shown = run(BIN / "python", "-c", SHOW_MACHO, extension)
+        processor = platform.partition("_0_")[2]
+        if sorted(shown.split("\n")) != ["", "/usr/lib/libSystem.B.dylib", f"{processor} 13"]:
+            sys.exit(f"{wheel.name} is not for {platform}: {shown}")
+        return
+    shown = " ".join(run(BIN / "auditwheel", "show", wheel).split())
+    if f'consistent with the following platform tag: "{platform}"' not in shown:
+        sys.exit(f"{wheel.name} is not for {platform}: {shown}")
     if "GLIBCXX" in shown or "libstdc++" in shown:
         sys.exit(f"{wheel.name} needs a C++ library: {shown}")
 
@@ -176,7 +205,7 @@ def write_sbom(output: Path, project: dict) -> None:
 
 def main() -> None:
     """Build the wheels, the sdist and the SBOM into the output directory."""
-    parser = argparse.ArgumentParser(description="Build wheels for Linux with zig.")
+    parser = argparse.ArgumentParser(description="Build wheels with zig.")
     parser.add_argument("--platforms", nargs="+", choices=PLATFORMS, default=PLATFORMS)
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
     parser.add_argument("headers", nargs="*", type=Path)

@@ -38,8 +38,9 @@ void fill(Py_buffer& view, PyObject* self, const tensor::Values& values, int fla
         throw py::buffer_error("the bytes of a Tensor are read-only");
     }
     const auto dims = values.header().dims();
+    const auto strides = row_major_strides(dims, type.itemsize());
     auto extents = std::make_unique<Extents>(
-        Extents{{dims.begin(), dims.end()}, row_major_strides(dims, type.itemsize())});
+        Extents{{dims.begin(), dims.end()}, {strides.begin(), strides.end()}});
     view = {};
     view.buf = const_cast<std::uint8_t*>(bytes.data());
     view.itemsize = static_cast<Py_ssize_t>(type.itemsize());
