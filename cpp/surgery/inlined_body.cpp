@@ -169,13 +169,18 @@ bool InlinedBody::replace(const wire::FieldRow& row, const Message& message, con
 // Entries of the call, as onnx_ir's InlinePass does: those of the node go before.
 void InlinedBody::extend(const Message& original, const Add& add) const {
     if (!model::is_node(original)) return;
-    model::NameSet keys;
-    original.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
-        keys.insert(original.inner(kNodeMetadata, each).text(field<"StringStringEntryProto.key">));
-    });
+    const auto key_of = [](const Message& entry) {
+        return entry.text(field<"StringStringEntryProto.key">);
+    };
+    std::optional<model::NameSet> keys;  // most calls have no metadata
     for_each_metadata([&](const Message& entry) {
-        if (keys.insert(entry.text(field<"StringStringEntryProto.key">)).second)
-            add(kNodeMetadata, entry, kSame);
+        if (!keys) {
+            keys.emplace();
+            original.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
+                keys->insert(key_of(original.inner(kNodeMetadata, each)));
+            });
+        }
+        if (keys->insert(key_of(entry)).second) add(kNodeMetadata, entry, kSame);
     });
 }
 
