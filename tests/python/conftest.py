@@ -18,6 +18,7 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for the package `support`; importlib mode adds no folder
 
+from support.emulated_run import is_emulated, skip_what_fails
 from support.run_options import (
     EXHAUSTIVE,
     FREE_THREADED,
@@ -90,6 +91,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = set(left_out_cases(items))
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=list(left_out))
+    if is_emulated():
+        skip_what_fails(items)
 
 
 @pytest.fixture(autouse=MEMORY_ONLY)

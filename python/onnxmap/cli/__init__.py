@@ -135,6 +135,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     nowhere = Path(os.devnull).open("w")  # noqa: SIM115 -- closed below
     with warnings.catch_warnings(), nowhere, redirect_stderr(sys.stderr or nowhere):
         warnings.showwarning = _show_warning
+        # Python 3.15 warns of how it reads Base64.
+        warnings.filterwarnings("ignore", module=r"google\.protobuf")
         return _run(argv)
 
 
@@ -184,6 +186,5 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _write_nothing_more() -> None:
     """Discard what is in the buffer. At exit Python would try to write it and report an error."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -131,7 +131,7 @@ CONFLICTS = {
     "an input": ({"w": "x"}, "graph has a value"),
     "an output of a node": ({"w": "y"}, "graph has a value"),
     "another initializer": ({"w": "v"}, "graph has a value"),
-    "the same new name": ({"w": "n", "v": "n"}, "graph has a value"),
+    "the same new name": ({"w": "n", "v": "n"}, "two values would get"),
     "a value of a subgraph": ({"w": "inner"}, "subgraph has a value"),
     "the output of a node in a subgraph": ({"v": "h"}, "subgraph has a value"),
     "a value of the training algorithm": ({"w": "new w"}, "subgraph has a value"),

@@ -13,7 +13,13 @@ import numpy as np
 import onnx
 import pytest
 from support.faults.cutting import kept_cutting
-from support.models.many_tensors import PLACES, Folder, threads_of_process, write_every_type
+from support.models.many_tensors import (
+    PLACES,
+    Folder,
+    threads_left,
+    threads_of_process,
+    write_every_type,
+)
 from support.models.sample import external, floats, model_of, write
 from support.processes.subprocesses import facts_from
 from support.run_options import EXHAUSTIVE, SANITIZED
@@ -365,4 +371,4 @@ def test_interruption(large: onnxmap.Tensor) -> None:
         work()
     timer.join()
     assert time.monotonic() - began < 10
-    assert threads_of_process() <= before
+    assert not threads_left(before)

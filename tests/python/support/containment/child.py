@@ -15,9 +15,10 @@ NO_OPENAT2 = "refuse(OPENAT2, errno.ENOSYS)"
 NO_PROC = "os.chroot(folder); os.chdir('/'); folder = '/'"
 UNPRIVILEGED = "become_nobody()"
 
-# Everything is imported before the steps, because files may be out of reach afterwards.
+# Everything is imported before the steps, because files may be out of reach afterwards: glob, too,
+# which pathlib of Python 3.15 imports when it is needed.
 _PREPARE = """
-import errno, os
+import errno, glob, os
 from pathlib import Path
 from support.containment.child import become_nobody, may_change_root
 folder, steps, *arguments = sys.argv[1:]

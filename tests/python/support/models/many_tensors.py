@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +110,17 @@ def is_float_run(name: str, array: np.ndarray) -> bool:
 
 def threads_of_process() -> set[int]:
     return {int(one.name) for one in Path("/proc/self/task").iterdir()}
+
+
+def threads_left(before: set[int]) -> set[int]:
+    """The threads of this process that were not there before, and do not end.
+
+    The system lists a thread for a moment after another one has joined it.
+    """
+    end = time.monotonic() + 5
+    while (left := threads_of_process() - before) and time.monotonic() < end:
+        time.sleep(0.001)
+    return left
 
 
 def spans(messages: Iterable[tuple[str, int, int]], location: str) -> Iterator[onnx.TensorProto]:
