@@ -111,13 +111,20 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_PROGRAM": "ONLY",
         "cmake.define.CMAKE_FIND_ROOT_PATH_MODE_LIBRARY": "ONLY",
     }
+    linking = ""
     if is_mac:
-        # CMake would ask Xcode for the first three.
+        # CMake would ask Xcode for these.
         for name in ("OSX_SYSROOT", "OSX_ARCHITECTURES", "OSX_DEPLOYMENT_TARGET"):
             settings[f"cmake.define.CMAKE_{name}"] = ""
         # zig crashes when it links a bundle. Python loads a library as well.
-        (BUILD / "mac.cmake").write_text("set(CMAKE_SHARED_MODULE_CREATE_CXX_FLAGS -shared)\n")
-        settings["cmake.define.CMAKE_PROJECT_INCLUDE"] = BUILD / "mac.cmake"
+        linking = "set(CMAKE_SHARED_MODULE_CREATE_CXX_FLAGS -shared)"
+    elif platform.startswith("musllinux"):
+        # The name that Alpine has, and auditwheel expects.
+        libc = f"libc.musl-{target.partition('-')[0]}.so.1"
+        patch = f"{BIN}/patchelf --replace-needed libc.so {libc} <TARGET>"
+        linking = f'list(APPEND CMAKE_CXX_CREATE_SHARED_MODULE "{patch}")'
+    (BUILD / "linking.cmake").write_text(linking)
+    settings["cmake.define.CMAKE_PROJECT_INCLUDE"] = BUILD / "linking.cmake"
     # Debian's pyconfig.h includes <aarch64-linux-gnu/python3.14/pyconfig.h> when it is read for
     # aarch64: there will be that of x86-64.
     for directory in headers.parent.glob(f"*-linux-gnu/{headers.name}"):
