@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +66,8 @@ def test_all_pairs_of_types(of: str, to: str, tmp_path: Path) -> None:
     assert made.dtype == expected.dtype
     width = f"u{made.itemsize}"
     same = made.view(width) == expected.view(width)
-    if "float64" in (of, to):  # the payloads of NaN are nobody's business
+    # The payloads of NaN are nobody's business, and NumPy makes some quiet on aarch64.
+    if "float64" in (of, to) or platform.machine() == "aarch64":
         same |= np.isnan(made.astype(np.float64)) & np.isnan(expected.astype(np.float64))
     assert same.all()
     assert [(node.op_type, node.inputs, node.outputs) for node in model.graph.nodes] == [
