@@ -19,6 +19,7 @@ _LOST_PAGES = "a fault in a mapping does not reach the handler as on a real mach
 _MINCORE = "mincore fails for mappings without access rights"
 _SECCOMP = "there is no seccomp"
 _MEMORY = "memory and address space are those of the emulator"
+_SLOW = "the emulator takes too long, or cannot fork while threads run"
 _FILES = "the emulator opens the program, and files that are closed, on its own"
 
 _LEFT_OUT = {
@@ -39,8 +40,10 @@ _LEFT_OUT = {
     "external_data/test_containment_random.py::test_without_openat2": _SECCOMP,
     "external_data/test_large_data_files.py": _MEMORY,
     "interop/test_dlpack.py::test_ten_thousand_exports_leave_nothing": _MEMORY,
+    "interop/test_interop_dask.py::test_schedulers": _SLOW,
     "loading/test_large_files.py::test_one_field_of_any_size": _MEMORY,
     "loading/test_mapping_refused.py": _SECCOMP,
+    "processes/test_fork.py::test_every_call_works_in_the_child": _SLOW,
     "save/test_append_files.py::test_a_file_that_may_not_be_written": _FILES,
     "save/test_save_faults.py::test_a_failed_sync": _SECCOMP,
     "tensor/test_array_memory.py::test_dropped_arrays": _MEMORY,
