@@ -155,10 +155,11 @@ from macholib.MachO import MachO
 from macholib.mach_o import CPU_TYPE_NAMES
 for header in MachO(sys.argv[1]).headers:
     for load, command, data in header.commands:
-        if load.get_cmd_name() == "LC_LOAD_DYLIB":
+        name = load.get_cmd_name()
+        if name.endswith("_DYLIB") and name != "LC_ID_DYLIB":
             print(data.rstrip(b"\\0").decode())
-        elif load.get_cmd_name() == "LC_BUILD_VERSION":
-            print(CPU_TYPE_NAMES[header.header.cputype].lower(), command.minos >> 16)
+        elif name == "LC_BUILD_VERSION":
+            print(CPU_TYPE_NAMES[header.header.cputype].lower(), hex(command.minos))
 """
 
 
@@ -173,7 +174,7 @@ def check(wheel: Path, platform: str) -> None:
         extension = zipfile.ZipFile(wheel).extract(f"onnxmap/_core{end}", BUILD)
         shown = run(BIN / "python", "-c", SHOW_MACHO, extension)
         processor = platform.partition("_0_")[2]
-        if sorted(shown.split("\n")) != ["", "/usr/lib/libSystem.B.dylib", f"{processor} 13"]:
+        if sorted(shown.split("\n")) != ["", "/usr/lib/libSystem.B.dylib", f"{processor} 0xd0000"]:
             sys.exit(f"{wheel.name} is not for {platform}: {shown}")
         return
     shown = " ".join(run(BIN / "auditwheel", "show", wheel).split())

@@ -38,10 +38,11 @@ Renaming::Renaming(const Graph& graph, std::vector<Names> names)
         before_.add(names_[pair].before);
         filter_.add(names_[pair].before);
         filter_.add(names_[pair].after);
-        if (!after_.add(names_[pair].after).is_new)
-            throw std::invalid_argument("two values would get the name " +
-                                        in_quotes(names_[pair].after));
-        first_of_.push_back(pair);
+        if (after_.add(names_[pair].after).is_new) {
+            first_of_.push_back(pair);
+        } else {
+            found_[pair].is_doubled = true;
+        }
     }
     find_all();
     for (std::uint32_t after = 0; after < after_.size(); ++after) {
@@ -321,6 +322,8 @@ void Renaming::check() const {
     for (std::size_t pair = 0; pair < names_.size(); ++pair) {
         const std::string& after = names_[pair].after;
         if (after.empty()) throw std::invalid_argument("a value needs a name");
+        if (found_[pair].is_doubled)
+            throw std::invalid_argument("two values would get the name " + in_quotes(after));
         if (found_[pair].is_taken) {
             throw std::invalid_argument("the graph has a value of the name " + in_quotes(after) +
                                         " already");

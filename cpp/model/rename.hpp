@@ -81,6 +81,7 @@ class Renaming {
         bool is_made = false;      // an input or an output of a node has the old name
         bool is_output = false;    // the walk found the node
         bool is_taken = false;     // another value of the graph has the new name
+        bool is_doubled = false;   // another pair has the new name
         bool is_hidden = false;    // a value of a subgraph has the new name
         bool is_captured = false;  // the graph uses a value of the new name that it does not make
         bool is_around = false;    // a graph around this one makes a value of the new name

@@ -112,7 +112,7 @@ InlinedBody::InlinedBody(Inlining& shared, const InlinedCalls& around, const Mes
         if (!is_new && is_wanted) identities_.emplace_back(known->second, std::move(output));
     }
     bind_attributes(around, call, function);
-    shared.name_count += formal_.size() + attributes_.size();
+    shared.name_count += 2 + formal_.size() + attributes_.size();  // the body is as large as two
     call.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
         metadata_.push_back(call.inner(kNodeMetadata, each));
     });

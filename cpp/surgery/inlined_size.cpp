@@ -127,7 +127,7 @@ InlinedSize size_of(const Message& function, std::uint32_t max_depth) {
     size.nbytes = add_sat(function.nbytes(), mul_sat(size.nodes, kBytesOfNode));
     size.inputs = count_of(function, field<"FunctionProto.input">);
     size.outputs = count_of(function, field<"FunctionProto.output">);
-    size.nbytes = add_sat(size.nbytes, mul_sat(size.inputs + size.outputs, kBytesOfBound));
+    size.nbytes = add_sat(size.nbytes, mul_sat(size.inputs + size.outputs + 2, kBytesOfBound));
     const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
     function.for_each_value(defaults, [&](const wire::Field& each) {
         size.nbytes = add_sat(size.nbytes, kBytesOfBound);

@@ -39,6 +39,11 @@ def test_what_calls_keep_in_memory_is_bounded() -> None:
     calls = [call("F", ["x"], [f"y{i}"]) for i in range(count)]
     many_defaults = function("F", ["a"], ["b"], neg, attribute_protos=defaults)
     many_inputs = function("F", ["a", *(f"i{i}" for i in range(count))], ["b"], neg)
+    empty = function("F", [], [], [])
+    nested = [function(f"G{i}", [], [], [call(f, [], [])] * 140) for i, f in enumerate(["F", "G0"])]
+    refused(
+        model_of([call("G1", [], [])] * 140, [empty, *nested], ()), onnxmap.LimitError, "overlap"
+    )
     for each in (many_defaults, many_inputs):
         refused(model_of(calls, [each], ("y0",)), onnxmap.LimitError, "overlap")
 

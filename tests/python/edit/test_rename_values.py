@@ -140,6 +140,8 @@ def test_names_are_swapped() -> None:
         ({"y": "zeros"}, ValueError, "has a value of the name 'zeros' already"),
         ({"y": "inner"}, ValueError, "a subgraph has a value of its own"),
         ({"y": ""}, ValueError, "a value needs a name"),
+        ({"y": "", "zeros": ""}, ValueError, "a value needs a name"),
+        ({"y": "n", "nope": "n"}, KeyError, "no value is named 'nope'"),
         ({"y": 1}, TypeError, "a name is a str"),
     ],
 )

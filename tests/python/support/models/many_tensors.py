@@ -113,11 +113,11 @@ def threads_of_process() -> set[int]:
 
 
 def threads_left(before: set[int]) -> set[int]:
-    """The threads of this process that were not there before, and do not end.
+    """The threads of this process that were not there before, and have not just ended.
 
     The system lists a thread for a moment after another one has joined it.
     """
-    end = time.monotonic() + 5
+    end = time.monotonic() + 0.2
     while (left := threads_of_process() - before) and time.monotonic() < end:
         time.sleep(0.001)
     return left
