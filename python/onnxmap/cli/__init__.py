@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     nowhere = Path(os.devnull).open("w")  # noqa: SIM115 -- closed below
     with warnings.catch_warnings(), nowhere, redirect_stderr(sys.stderr or nowhere):
         warnings.showwarning = _show_warning
-        # Python 3.15 warns of how it reads Base64.
+        # Python 3.15 warns of the way in which protobuf decodes Base64.
         warnings.filterwarnings("ignore", module=r"google\.protobuf")
         return _run(argv)
 
