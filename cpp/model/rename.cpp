@@ -236,19 +236,10 @@ void Renaming::note_sparse(const onnx::Message& values) {
 
 void Renaming::find_in_trainings() {
     auto uses = captured_uses();
-    const std::uint32_t depth = document_.limits().depth;
-    for (const onnx::Message& training : training_info_of(document_, graph_)) {
-        find_in_training(training, depth, uses,
-                         [&](const onnx::Message& entry, const wire::FieldRow& row) {
-                             note(entry.text(row), entry, row);
-                         });
-    }
-    if (const auto around = training_around(document_, graph_)) {
-        find_own_bindings(around->training, *around->field, graph_,
-                          [&](const onnx::Message& entry, const wire::FieldRow& row) {
-                              note(entry.text(row), entry, row);
-                          });
-    }
+    model::find_in_trainings(document_, graph_, uses,
+                             [&](const onnx::Message& entry, const wire::FieldRow& row) {
+                                 note(entry.text(row), entry, row);
+                             });
 }
 
 void Renaming::note_outer(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "model/captured_values.hpp"
+#include "model/graph.hpp"
 #include "model/name_table.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
@@ -73,6 +74,17 @@ void find_own_bindings(const onnx::Message& training, const wire::FieldRow& row,
     find_in(field<"TrainingInfoProto.initialization_binding">, key);
     find_in(field<"TrainingInfoProto.update_binding">, key);
     find_in(field<"TrainingInfoProto.update_binding">, value);
+}
+
+/// Calls both for a graph of the document: the first for each training, if it is the main graph,
+/// the second if a training has it.
+template <class Uses, class Visit>
+void find_in_trainings(const Document& document, const onnx::Message& graph, Uses& uses,
+                       Visit&& visit) {
+    for (const onnx::Message& training : training_info_of(document, graph))
+        find_in_training(training, document.limits().depth, uses, visit);
+    if (const auto around = training_around(document, graph))
+        find_own_bindings(around->training, *around->field, graph, visit);
 }
 
 }  // namespace onnxmap::model

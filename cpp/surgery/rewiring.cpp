@@ -61,16 +61,14 @@ void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Use
             annotated(entry.text(field<"StringStringEntryProto.value">), entry, of);
         });
     });
-    const model::Document& document = body.document();
     model::CapturedUses uses(used, made);
-    // The key of a binding is the initializer that gets a value: no use of the one that it has.
-    const auto visit = [&](const Message& entry, const wire::FieldRow& row) {
-        if (&row == &field<"StringStringEntryProto.value">) bound(entry.text(row), entry);
-    };
-    for (const Message& training : model::training_info_of(document, message))
-        model::find_in_training(training, document.limits().depth, uses, visit);
-    if (const auto around = model::training_around(document, message))
-        model::find_own_bindings(around->training, *around->field, message, visit);
+    model::find_in_trainings(body.document(), message, uses,
+                             [&](const Message& entry, const wire::FieldRow& row) {
+                                 // The key is the initializer that gets a value: no use of the one
+                                 // that it has.
+                                 if (&row == &field<"StringStringEntryProto.value">)
+                                     bound(entry.text(row), entry);
+                             });
 }
 
 // All that mentions a value, but for what makes it.
