@@ -13,7 +13,8 @@ struct Varint {
 };
 
 /// Reads the varint that starts at `p`. Reads no byte from `end` on.
-[[nodiscard]] inline Varint read_varint(const std::uint8_t* p, const std::uint8_t* end) noexcept {
+[[nodiscard, gnu::always_inline]] inline Varint read_varint(const std::uint8_t* p,
+                                                            const std::uint8_t* end) noexcept {
     if (p < end && *p < 0x80) return {*p, 1};
     std::uint64_t value = 0;
     for (int i = 0; i < kMaxVarintBytes; ++i) {
