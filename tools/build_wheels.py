@@ -77,6 +77,15 @@ def install_tools(project: dict) -> None:
     (BIN / "zig-ar").chmod(0o755)
 
 
+def copied(headers: Path) -> Path:
+    """Copy the headers, with the pyconfig.h of x86-64: Debian's reads one for the target."""
+    copy = BUILD / headers.name
+    shutil.copytree(headers, copy)
+    for pyconfig in headers.parent.glob(f"x86_64-linux-gnu/{headers.name}/pyconfig.h"):
+        shutil.copy(pyconfig, copy)
+    return copy
+
+
 def source_of(output: Path) -> Path:
     """Write the sdist into `output` and return its unpacked directory."""
     script = f"import scikit_build_core.build as b; print(b.build_sdist({str(output)!r}))"
@@ -126,13 +135,6 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         linking = f'list(APPEND CMAKE_CXX_CREATE_SHARED_MODULE "{patch}")'
     (BUILD / "linking.cmake").write_text(linking)
     settings["cmake.define.CMAKE_PROJECT_INCLUDE"] = BUILD / "linking.cmake"
-    # Debian's pyconfig.h includes <aarch64-linux-gnu/python3.14/pyconfig.h> when it is read for
-    # aarch64: there will be that of x86-64.
-    for directory in headers.parent.glob(f"*-linux-gnu/{headers.name}"):
-        link = BUILD / f"pyconfig/{suffix.partition('-')[0]}-linux-gnu/{headers.name}"
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.unlink(missing_ok=True)
-        link.symlink_to(directory)
     wheels = BUILD / "built"
     shutil.rmtree(wheels, ignore_errors=True)
     run(
@@ -140,7 +142,6 @@ def build(source: Path, platform: str, headers: Path) -> Path:
         *(f"--config-settings={name}={value}" for name, value in settings.items()),
         *(f"--wheel-dir={wheels}", source),
         CXX=f"{BIN}/python-zig c++ -target {target}",
-        CXXFLAGS=f"-idirafter {BUILD / 'pyconfig'}",
         SETUPTOOLS_EXT_SUFFIX=f".cpython-3{found[1]}{letter}-{suffix}.so",
         _PYTHON_HOST_PLATFORM=platform,
     )
@@ -228,6 +229,7 @@ def main() -> None:
     headers = [path.resolve() for path in options.headers] or headers_of_found_pythons(project)
     install_tools(project)
     source = source_of(output)
+    headers = [copied(path) for path in headers]
     for platform in options.platforms:
         for directory in headers:
             wheel = build(source, platform, directory)
