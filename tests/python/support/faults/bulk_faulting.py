@@ -93,7 +93,9 @@ class Faults:
             way = ways[i % len(ways)]
             with np.errstate(all="ignore"):  # random bits may also be infinities and NaNs
                 way()
-            left = left_behind(self.folder)
+            if (left := left_behind(self.folder)) != self.before:
+                time.sleep(0.2)  # the system lists a thread for a moment after it was joined
+                left = left_behind(self.folder)
             assert left == self.before, (i, way.__name__, left, self.before)
         self.check(onnxmap.load_arrays(self.path))
 
