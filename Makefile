@@ -30,13 +30,13 @@ cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctes
 	$(IN_BIN) cmake --workflow --preset debug
 
 arm: ## the C++ tests for aarch64, under emulation (needs qemu-user-static, and ziglang from PyPI)
-	$(IN_BIN) tools/test_musl aarch64
+	$(IN_BIN) tools/test_elsewhere aarch64-linux-musl
 
 musl: ## the C++ tests with musl, linked statically (needs ziglang from PyPI)
-	$(IN_BIN) tools/test_musl x86_64
+	$(IN_BIN) tools/test_elsewhere x86_64-linux-musl
 
-macos: ## the core for macOS, compiled and linked, not run (needs ziglang from PyPI)
-	$(IN_BIN) tools/compile_macos arm64 && $(IN_BIN) tools/compile_macos x86_64
+macos: ## the C++ tests for macOS, compiled and linked, not run (needs ziglang from PyPI)
+	$(IN_BIN) tools/test_elsewhere aarch64-macos.13.0 && $(IN_BIN) tools/test_elsewhere x86_64-macos.13.0
 
 plain: ## the C++ tests with POSIX alone, without what Linux adds, under the sanitizers of asan
 	$(IN_BIN) cmake --workflow --preset plain

@@ -1,4 +1,6 @@
 // The entry point of the unit tests. The cases are in the folders, one for each layer.
+#include <cfloat>  // doctest needs it on macOS, and does not include it
+
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

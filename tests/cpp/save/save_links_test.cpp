@@ -50,20 +50,20 @@ class Umask {
 
 TEST_CASE("save_links: a new file has the mode of any new file, another keeps its own") {
     const TemporaryFolder folder;
-    for (const mode_t mask : {0022U, 0077U, 0000U}) {
-        const Umask umask(mask);
+    for (const unsigned mask : {0022U, 0077U, 0000U}) {
+        const Umask umask(static_cast<mode_t>(mask));
         fs::remove(folder / "m");
         fs::remove(folder / "w");
         saved({}, model_file(folder / "m", "x"), data_file(folder / "w", "x"));
         CHECK(mode_of(folder / "m") == (0666U & ~mask));
         CHECK(mode_of(folder / "w") == (0666U & ~mask));
     }
-    for (const mode_t mode : {0640U, 0600U, 0444U, 0777U}) {
+    for (const mode_t mode : {mode_t{0640}, mode_t{0600}, mode_t{0444}, mode_t{0777}}) {
         const Umask umask(0027);
         REQUIRE(::chmod((folder / "m").c_str(), mode) == 0);
         REQUIRE(::chmod((folder / "w").c_str(), mode) == 0);
         SaveOptions options;
-        options.replace_read_only = mode == 0444U;
+        options.replace_read_only = mode == 0444;
         saved(options, model_file(folder / "m", "y"), data_file(folder / "w", "y"));
         CHECK(mode_of(folder / "m") == mode);
         CHECK(mode_of(folder / "w") == mode);
