@@ -224,8 +224,9 @@ def main() -> None:
     options = parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     output = options.output.resolve()
-    shutil.rmtree(output, ignore_errors=True)
-    output.mkdir(parents=True)
+    output.mkdir(parents=True, exist_ok=True)
+    for old in output.glob(f"{project['name']}-*"):
+        old.unlink()
     headers = [path.resolve() for path in options.headers] or headers_of_found_pythons(project)
     install_tools(project)
     source = source_of(output)
