@@ -1,6 +1,7 @@
 #include "os/parallel.hpp"
 #include "os/processors.hpp"
 #include "plain_os.hpp"
+#include "threads_of_process.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -20,16 +20,6 @@
 namespace onnxmap::test {
 
 namespace {
-
-std::size_t threads_of_process() {
-    std::thread([] {}).join();  // a sanitizer starts one with the first thread
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry :
-         std::filesystem::directory_iterator("/proc/self/task")) {
-        ++count;
-    }
-    return count;
-}
 
 // How often each of 0 .. total was in a range; -1 if a range was empty or too long.
 std::vector<int> visits(std::uint64_t total, std::uint64_t grain) {
@@ -94,7 +84,7 @@ TEST_CASE("parallel: no more threads than processors run, and none is left") {
     });
     CHECK(os::usable_cpus() >= 1);
     CHECK(seen.size() <= os::usable_cpus());
-    CHECK(threads_of_process() == before);
+    CHECK(threads_of_process(before) == before);
 }
 
 TEST_CASE("parallel: two ranges run at the same time if there are two processors") {
@@ -175,7 +165,7 @@ TEST_CASE("parallel: an exception reaches the caller, and the rest is not done")
     CHECK_THROWS_AS(
         os::for_each_range(1, 1, [](std::uint64_t, std::uint64_t) { throw std::bad_alloc(); }),
         std::bad_alloc);
-    CHECK(threads_of_process() == before);
+    CHECK(threads_of_process(before) == before);
 }
 
 TEST_CASE("parallel: work may itself be split") {
@@ -291,7 +281,7 @@ TEST_CASE("parallel: an error of the work or of its watcher ends both") {
     CHECK_THROWS_AS(os::work_while_polling(
                         {1, nullptr}, milliseconds(1000), [] { throw std::bad_alloc(); }, [] {}),
                     std::bad_alloc);
-    CHECK(threads_of_process() == before);
+    CHECK(threads_of_process(before) == before);
     os::leave_if_stopped();
 }
 
