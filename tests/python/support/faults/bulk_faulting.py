@@ -18,6 +18,7 @@ import numpy as np
 from onnx import TensorProto
 
 import onnxmap
+from support.models.many_tensors import threads_left, threads_of_process
 from support.models.sample import external, model_of, write
 from support.tensors.stored import dtype_of, number_of, random_codes, stored, values_of
 
@@ -58,13 +59,13 @@ def write_model(folder: Path) -> tuple[Path, dict[str, Array]]:
     return write(model_of(tensors), folder / "model.onnx"), values
 
 
-def left_behind(folder: Path) -> dict[str, int]:
-    """The threads, descriptors and mappings of the model's files in this process."""
+def left_behind(folder: Path, threads: set[int]) -> dict[str, int]:
+    """The new threads, the descriptors and the mappings of the model's files in this process."""
     gc.collect()
     maps = Path("/proc/self/maps").read_text().splitlines()
     return {
-        "threads": len(os.listdir("/proc/self/task")),  # noqa: PTH208 -- a count of names
-        "descriptors": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
+        "threads": len(threads_left(threads)),
+        "descriptors": len(os.listdir("/proc/self/fd")),  # noqa: PTH208 -- a count of names
         "mappings": sum(str(folder) in line for line in maps),
     }
 
@@ -82,7 +83,8 @@ class Faults:
         self.check(onnxmap.load_arrays(self.path))
         self.seconds = time.monotonic() - begun  # to read everything once
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        self.before = left_behind(folder)
+        self.threads = threads_of_process()
+        self.before = left_behind(folder, self.threads)
 
     def run(self, rounds: int) -> None:
         ways: list[Callable[[], None]] = [
@@ -93,9 +95,7 @@ class Faults:
             way = ways[i % len(ways)]
             with np.errstate(all="ignore"):  # random bits may also be infinities and NaNs
                 way()
-            if (left := left_behind(self.folder)) != self.before:
-                time.sleep(0.2)  # the system lists a thread for a moment after it was joined
-                left = left_behind(self.folder)
+            left = left_behind(self.folder, self.threads)
             assert left == self.before, (i, way.__name__, left, self.before)
         self.check(onnxmap.load_arrays(self.path))
 
