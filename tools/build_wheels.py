@@ -193,7 +193,7 @@ def write_sbom(output: Path, project: dict) -> None:
     pins = dict(line.split("==") for line in project["optional-dependencies"]["wheels"])
     inside = {"pybind11": "its headers", "ziglang": "LLVM's libc++, libc++abi and libunwind"}
     needed = [re.match(r"\w+", line)[0] for line in project["dependencies"]]
-    files = sorted(path for path in output.iterdir() if path.suffix in {".whl", ".gz"})
+    files = sorted(output.glob(f"{project['name']}-*"))
     sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
     def library(name: str, version: str = "", **more: object) -> dict:
@@ -226,7 +226,8 @@ def main() -> None:
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
     for old in output.glob(f"{project['name']}-*"):
-        old.unlink()
+        if old.is_file():
+            old.unlink()
     headers = [path.resolve() for path in options.headers] or headers_of_found_pythons(project)
     install_tools(project)
     source = source_of(output)
