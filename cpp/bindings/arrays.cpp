@@ -143,10 +143,8 @@ py::object dtype_of(const py::object& dtype) {
             PyErr_Clear();
             throw py::type_error("data type '" + to_printable(dtype) + "' not understood");
         }
-        const std::string name = to_printable(dtype);
-        for (const onnx::DataTypeInfo& type : onnx::data_types()) {
-            if (type.numpy == name || type.name == name) return numpy_dtype(type);
-        }
+        const auto* const type = onnx::find_data_type(to_printable(dtype));
+        if (type != nullptr) return numpy_dtype(*type);
     }
     return python_object<"numpy", "dtype">()(dtype);
 }

@@ -84,6 +84,14 @@ void bind_schema(py::module_& module) {
         py::arg("number"),
         "Return the bits of one element; 0 if the elements have no fixed width.");
     module.def(
+        "data_type_named",
+        [](const py::str& name) {
+            const onnx::DataTypeInfo* const info = onnx::find_data_type(to_printable(name));
+            return info == nullptr ? 0 : static_cast<int>(info->type);
+        },
+        py::arg("name"),
+        "Return the number of the type with this name of ONNX or NumPy, or spelling; 0 for none.");
+    module.def(
         "numpy_dtype", [](std::int32_t number) { return numpy_dtype(info_of(number)); },
         py::arg("number"), "Return the numpy.dtype of an element type.");
 }

@@ -41,19 +41,20 @@ class _Suggesting(EnumMeta):
 
 
 def _data_type_of(members: Iterable[_DataTypeFacts], given: object) -> _DataTypeFacts | None:
-    """The member that a name of ONNX or NumPy, or a type of NumPy, means."""
+    """The member that a name of ONNX or NumPy, a usual spelling, or a type of NumPy means."""
     if isinstance(given, str):
-        named = (each for each in members if each and given in (each.name, each.numpy().name))
-        return next(named, None)
-    is_type = isinstance(given, (type, np.dtype))
-    return next((each for each in members if each == given), None) if is_type else None
+        given = _core.data_type_named(given) or None
+    elif not isinstance(given, (type, np.dtype)):
+        return None
+    return next((each for each in members if each == given), None)
 
 
 class _DataTypeFacts(_NamedInt, metaclass=_Suggesting):
     """Element types, with the names and numbers of `TensorProto.DataType`.
 
     A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
-    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too.
+    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too, and so
+    are the spellings "fp64", "fp32", "fp16", "half" and "bf16".
     """
 
     @classmethod

@@ -195,17 +195,24 @@ def test_types_by_name(path: Path) -> None:
     for given in ("FLOAT", "float32", np.float32, np.dtype(np.float32), 1):
         assert DataType(given) is DataType.FLOAT
     assert DataType("bfloat16") is DataType("BFLOAT16") is DataType.BFLOAT16
-    for wrong in ("float", "FLOAT32", "", None, np.floating, "bf16"):
+    assert [DataType(name) for name in ("fp16", "half", "FP16")] == [DataType.FLOAT16] * 3
+    found = [DataType(name).name for name in ("bf16", "fp32", "fp64")]
+    assert found == ["BFLOAT16", "FLOAT", "DOUBLE"]
+    for wrong in ("float", "FLOAT32", "", None, np.floating, "fp8"):
         with pytest.raises(ValueError, match="is not a valid DataType"):
             DataType(wrong)
     with onnxmap.load(path) as model:
         tensor = model.initializers["w"]
-        for name, dtype in (("BFLOAT16", ml_dtypes.bfloat16), ("DOUBLE", np.float64)):
+        for name, dtype in (
+            ("bf16", ml_dtypes.bfloat16),
+            ("half", np.half),
+            ("DOUBLE", np.float64),
+        ):
             assert tensor.numpy(dtype=name).dtype == dtype
             assert model.arrays(dtype=name)["w"].dtype == dtype
             assert dict(model.stream(dtype=name))["w"].dtype == dtype
-        with pytest.raises(TypeError, match="bf16"):
-            model.arrays(dtype="bf16")
+        with pytest.raises(TypeError, match="fp8"):
+            model.arrays(dtype="fp8")
 
 
 MISSING = """
