@@ -19,6 +19,8 @@ _BY_EXTENSION: dict[str, FileForm | None] = {
     ".json": "json", ".onnxjson": "json",
     ".onnxtxt": None, ".onnxtext": None,
 }  # fmt: skip
+# Files of weights alone. They have no graph, and their readers refuse a model of such a name.
+_OF_WEIGHTS = (".safetensors", ".safetensors.index.json", ".npz", ".npy")
 
 
 def form_of(path: bytes, given: FileForm | None, source: FileForm) -> FileForm:
@@ -30,16 +32,25 @@ def form_of(path: bytes, given: FileForm | None, source: FileForm) -> FileForm:
         source: the form that the model was loaded from, which an unknown extension leaves.
 
     Raises:
-        SaveError: the extension is that of a form that only onnx knows.
+        SaveError: the extension is that of a file of weights, or of a form that only onnx knows.
     """
     if given is not None:
         return given
+    check_not_weights(path)
     extension = os.path.splitext(os.fsdecode(path))[1]
     form = _BY_EXTENSION.get(extension.lower(), source)
     if form is not None:
         return form
     text = f"{extension} is the extension of onnx's own text, which onnxmap does not write"
     raise SaveError(text, code="save.format", remedy=REMEDIES["format"])
+
+
+def check_not_weights(path: bytes) -> None:
+    """Raise SaveError if the name of a new model or message is that of a file of weights."""
+    name = os.fsdecode(os.path.basename(path))
+    if name.lower().endswith(_OF_WEIGHTS):
+        text = f"{name} is the name of a file of weights, which cannot hold a graph"
+        raise SaveError(text, code="save.format", remedy=REMEDIES["weights"])
 
 
 def check_form(given: object) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from onnxmap import _core
+from onnxmap._base.file_forms import check_not_weights
 from onnxmap._base.paths import absolute_path, is_url, without_file_scheme
 from onnxmap._files.load import load
 from onnxmap._write.documents import Written, write_documents
@@ -123,6 +124,7 @@ class Place:
             self.path = os.path.join(self.path, posixpath.basename(old))
         elif new.endswith("/"):
             raise SaveError(f"{new} is not a folder", code="save.no_folder")
+        check_not_weights(os.fsencode(self.path))
         self.folder, self._name = os.path.split(self.path)
         self._how, self._may_stay = how, may_stay
         # Models that count as neighbours, whatever they are called.

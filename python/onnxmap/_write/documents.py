@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._base.file_forms import BINARY, FileForm, form_of
+from onnxmap._base.file_forms import BINARY, FileForm, check_not_weights, form_of
 from onnxmap._show.progress import Progress
 from onnxmap._write.new_types import TypesByPattern
 from onnxmap._write.options import CheckpointOptions, SaveOptions, SaveReport
@@ -117,6 +117,7 @@ def write_message(
     with own_stream(path) as stream:
         take = None if stream is None else _writer(stream)
         place = b"" if take else local_path(path)
+        check_not_weights(place)
         return _save([(place, Written(message))], options, BINARY, is_message=True, take=take)
 
 

@@ -40,6 +40,28 @@ def test_the_extension_decides_as_in_onnx(extension: str, tmp_path: Path) -> Non
     assert onnxmap.load(path).proto == model.proto
 
 
+@pytest.mark.parametrize("name", ["w.safetensors", "W.NPZ", "w.npy", "w.safetensors.index.json"])
+def test_the_name_of_a_file_of_weights_is_refused(name: str, tmp_path: Path) -> None:
+    """Readers of that format, ours included, would refuse the file."""
+    source = SAVE_MODELS["chain"](tmp_path)
+    model, path = onnxmap.load(source), tmp_path / name
+    tensor = next(iter(model.initializers.all()))
+    for write in (
+        lambda: model.save(path),
+        lambda: onnxmap.save_all({path: model}, "w.data"),
+        lambda: onnxmap.copy_model(source, path),
+        lambda: onnxmap.move_model(source, path),
+        lambda: onnxmap.save_tensor(tensor, path),
+        lambda: onnxmap.save_value([1], path, "sequence"),
+    ):
+        with pytest.raises(onnxmap.SaveError, match="a file of weights") as caught:
+            write()
+        assert caught.value.code == "save.format"
+        assert contents(tmp_path).keys() == {source.name}
+    model.save(path, format="protobuf", sync=False)
+    assert path.read_bytes() == source.read_bytes()
+
+
 @pytest.mark.parametrize("given", FORMS)
 @pytest.mark.parametrize("extension", [".onnx", ".json", ".txtpb", ".unknown", ".onnxtxt"])
 def test_an_argument_overrides_it(extension: str, given: Any, tmp_path: Path) -> None:
