@@ -83,8 +83,12 @@ def copied(call: Callable[..., Report], arguments: Namespace) -> Report:
     except FileExistsError as error:
         if arguments.overwrite or error.filename is None:
             raise
-        taken = os.fsdecode(error.filename)
-        raise UsageError(f"{taken} exists; --overwrite replaces it") from None
+        taken, new = os.fsdecode(error.filename), arguments.out
+        if os.path.isdir(new):
+            new = os.path.join(new, os.path.basename(arguments.file))
+        is_model = os.path.abspath(taken) == os.path.abspath(new)
+        condition = "" if is_model else f" if only the old {new} uses it"
+        raise UsageError(f"{taken} exists; --overwrite replaces it{condition}") from None
 
 
 def checked_text(word: str) -> str:

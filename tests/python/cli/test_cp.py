@@ -183,7 +183,11 @@ class TestTakenNames:
             before = contents(tmp_path)
             ran = run("cp", tmp_path / "m.onnx", tmp_path / "n.onnx")
             assert (ran.status, ran.out) == (2, "")
-            assert ran.err == f"onnxmap: {tmp_path / taken} exists; --overwrite replaces it\n"
+            condition = (
+                "" if taken == "n.onnx" else f" if only the old {tmp_path / 'n.onnx'} uses it"
+            )
+            found = f"{tmp_path / taken} exists; --overwrite replaces it{condition}"
+            assert ran.err == f"onnxmap: {found}\n"
             assert contents(tmp_path) == before
             (tmp_path / taken).unlink()
 
