@@ -120,15 +120,12 @@ DataLayout::Place DataLayout::append(const tensor::Payload& range) {
     const bool is_full = !files_.empty() && options_.most_nbytes > 0 &&
                          files_.back().nbytes() > 0 &&
                          aligned(files_.back().nbytes()) + range.nbytes > options_.most_nbytes;
-    if (files_.empty() || is_full) {
-        files_.emplace_back();
-        used_.push_back(0);
-    }
+    if (files_.empty() || is_full) files_.emplace_back();
     FileContent& file = files_.back();
     const std::uint64_t offset = aligned(file.nbytes());
     file.zeros(offset - file.nbytes());
     file.range(range.source, range.offset, range.nbytes);
-    used_.back() += range.nbytes;
+    nbytes_ += range.nbytes;
     return {files_.size() - 1, offset};
 }
 

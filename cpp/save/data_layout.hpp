@@ -50,8 +50,8 @@ class DataLayout {
 
     /// The contents of the files; they are taken.
     [[nodiscard]] std::vector<FileContent> take_files() { return std::move(files_); }
-    /// Bytes of tensors in each file. The rest is alignment.
-    [[nodiscard]] const std::vector<std::uint64_t>& used() const noexcept { return used_; }
+    /// The bytes of tensors in all files, without the padding between them.
+    [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
 
   private:
     struct Known {
@@ -68,7 +68,7 @@ class DataLayout {
 
     LayoutOptions options_;
     std::vector<FileContent> files_;
-    std::vector<std::uint64_t> used_;
+    std::uint64_t nbytes_ = 0;
     std::map<std::tuple<std::shared_ptr<const source::Source>, std::uint64_t, std::uint64_t>, Place>
         places_;
     std::unordered_map<std::uint64_t, std::optional<Known>> only_of_size_;  // nothing: hashed

@@ -230,12 +230,17 @@ std::vector<std::string> NameChecks::unused_sides(const Locations& data, bool ke
     return sides;
 }
 
-LoadedFiles NameChecks::staying(LoadedFiles files, const Locations& data) const {
+LoadedFiles NameChecks::of_nobody_else(LoadedFiles files) {
+    for (const DocumentPtr& document : documents_) {
+        const auto loaded = document->source().identity();
+        const std::string& path = document->store().external.folder().model_path;
+        if (loaded && os::find_same_file(*os::path_locator(path), *loaded)) return {};
+    }
+    Folders folders;
+    for (const auto& [path, file] : files) folders.insert(parent_of(path));
+    const Neighbours& others = neighbours_in(std::move(folders));
     std::erase_if(files, [&](const auto& file) {
-        const auto is_it = [&](const std::string& location) {
-            return replaces(location, file.first);
-        };
-        return std::ranges::any_of(data, is_it) || std::ranges::any_of(models_, is_it);
+        return others.owner_of(file.first) != nullptr || !others.unreadable.empty();
     });
     return files;
 }
@@ -258,6 +263,11 @@ const Neighbours& NameChecks::others(const Locations& replaced) {
     for (const std::string& location : replaced) {
         if (has_object(*folder_, location)) folders.insert(parent_of(path_of(location)));
     }
+    return neighbours_in(std::move(folders));
+}
+
+// The models that stay, in these folders and that of the models, and among the loaded ones.
+const Neighbours& NameChecks::neighbours_in(Folders folders) {
     if (!folders.empty()) folders.insert(folder_path_);
     const auto known = neighbours_.find(folders);
     if (known != neighbours_.end()) return known->second;

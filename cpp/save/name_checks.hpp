@@ -75,8 +75,9 @@ class NameChecks {
     /// save. `keeps`: the new models refer to data files of the loaded ones.
     [[nodiscard]] std::vector<std::string> unused_sides(const Locations& data, bool keeps);
 
-    /// Those files that new files at these locations, and the new models, do not replace.
-    [[nodiscard]] LoadedFiles staying(LoadedFiles files, const Locations& data) const;
+    /// After the save: those files that no other model may use. The loaded models that are still
+    /// there use all of them.
+    [[nodiscard]] LoadedFiles of_nobody_else(LoadedFiles files);
 
     /// From now on, looks again for the models that stay. Within one step of a save, one look is
     /// enough.
@@ -88,6 +89,7 @@ class NameChecks {
     void check_ep_contexts(const Locations& data) const;
     [[nodiscard]] bool replaces(const std::string& location, const std::string& path) const;
     [[nodiscard]] const Neighbours& others(const Locations& replaced);
+    [[nodiscard]] const Neighbours& neighbours_in(Folders folders);
     [[nodiscard]] std::set<FileKey> data_of(const std::string& model) const;
     [[nodiscard]] Locations sides_of(const std::string& model) const;
 

@@ -217,7 +217,6 @@ void SavePlan::add_arrays(std::size_t group) {
         file.parts.range(values.source, values.offset, values.nbytes);
     }
     if (is_archive) file.parts.copy(directory(members, file.parts.nbytes()));
-    file.used = file.parts.nbytes();
 }
 
 }  // namespace onnxmap::save

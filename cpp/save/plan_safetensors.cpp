@@ -156,7 +156,6 @@ void SavePlan::add_safetensors(std::size_t group) {
             each->place->offset = file.parts.nbytes();
             file.parts.range(each->values.source, each->values.offset, each->values.nbytes);
         }
-        file.used = file.parts.nbytes();  // the header is no waste
     }
     std::map<std::string_view, const Moved*> places;
     for (const Moved* each : moved) places.emplace(each->name, each);

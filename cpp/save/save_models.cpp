@@ -23,6 +23,9 @@ namespace {
 
 using External = PlanOptions::External;
 
+// Tensors start at multiples of at most this.
+constexpr std::uint64_t kMostPadding = 1 << 16;
+
 // The bytes of a safetensors file that are its header.
 std::uint64_t header_nbytes(const source::Source& file) {
     std::array<std::uint8_t, safetensors::kLengthBytes + 1> head{};
@@ -32,14 +35,23 @@ std::uint64_t header_nbytes(const source::Source& file) {
     return safetensors::kLengthBytes + safetensors::json_nbytes(head, file.size());
 }
 
+// Without the padding that lets the next tensor, or the end, be at a multiple of a power of two.
+std::uint64_t unused_of(const ByteRanges& used, std::uint64_t nbytes) {
+    std::uint64_t unused = 0;
+    used.for_each_missing(0, nbytes, [&](std::uint64_t begin, std::uint64_t end) {
+        const std::uint64_t alignment = std::min(end & -end, kMostPadding);
+        if (end - begin >= alignment) unused += end - begin;
+    });
+    return unused;
+}
+
 UnusedBytes unused_of(const LoadedFiles& files) {
     UnusedBytes unused;
     for (const auto& [path, file] : files) {
         if (path.ends_with(kNpz)) continue;  // its members have heads
-        std::uint64_t used = file.used.nbytes();
-        if (path.ends_with(kSafetensors)) used += header_nbytes(*file.source);
-        unused.emplace_back(plain_path(path),
-                            file.source->size() - std::min(used, file.source->size()));
+        ByteRanges used = file.used;
+        if (path.ends_with(kSafetensors)) used.add(0, header_nbytes(*file.source));
+        unused.emplace_back(plain_path(path), unused_of(used, file.source->size()));
     }
     return unused;
 }
@@ -63,12 +75,13 @@ class ModelSave {
         const std::vector<std::string> unused_sides = check_names();
         if (!request_.is_message && !request_.copies) names_.check_reachable(files_);
         finish();
-        const LoadedFiles staying = names_.staying(with_unused_bytes(files_), data_);
         SaveReport report = write(unused_sides);
-        if (!is_checkpoint()) report.unused = unused_of(staying);
-        for (std::size_t i = 0; i < data_.size(); ++i) {
-            report.files.push_back(plain_path(names_.path_of(data_[i])));
-            report.unused.emplace_back(report.files.back(), unused_[i]);
+        if (!is_checkpoint()) {
+            report.unused = unused_of(names_.of_nobody_else(with_unused_bytes(files_)));
+        }
+        for (const std::string& location : data_) {
+            report.files.push_back(plain_path(names_.path_of(location)));
+            report.unused.emplace_back(report.files.back(), 0);
         }
         report.files.insert(report.files.end(), paths_.begin(), paths_.end());
         if (!request_.is_message) report.referenced = plan_.referenced();
@@ -142,7 +155,6 @@ class ModelSave {
         for (const SavePlan::DataFile& file : plan_.data_files()) {
             check_data(file.location);
             data_.push_back(file.location);
-            unused_.push_back(file.parts.nbytes() - file.used);
         }
     }
 
@@ -262,8 +274,7 @@ class ModelSave {
     OpenFolder folder_;
     NameChecks names_;  // after the members that find_names() sets
     Locations data_;
-    std::vector<std::uint64_t> unused_;  // bytes of each data file
-    LoadedFiles files_;                  // that were loaded
+    LoadedFiles files_;  // that were loaded
     std::vector<FileContent> models_;
 };
 
@@ -293,7 +304,6 @@ SaveReport write_model(const SaveRequest& request, Sink& sink) {
     report.nbytes = write_content(written.front(), sink, request.start(written.front().nbytes()));
     if (request.is_message) return report;
     report.referenced = plan.referenced();
-    report.unused = unused_of(with_unused_bytes(plan.loaded_files()));
     return report;
 }
 

@@ -56,9 +56,7 @@ std::size_t SavePlan::group(const std::string& location, const LayoutOptions& op
 
 std::uint64_t SavePlan::nbytes_of_files() const {
     std::uint64_t sum = 0;
-    for (const Group& each : groups_) {
-        for (const std::uint64_t nbytes : each.layout.used()) sum += nbytes;
-    }
+    for (const Group& each : groups_) sum += each.layout.nbytes();
     return sum;
 }
 
@@ -217,11 +215,10 @@ std::vector<SavePlan::DataFile>& SavePlan::data_files() {
             case LayoutOptions::Container::numpy: add_arrays(number); continue;
             case LayoutOptions::Container::plain: break;
         }
-        std::vector<std::uint64_t> used = group.layout.used();
         std::vector<FileContent> contents = group.layout.take_files();
         for (std::size_t i = 0; i < contents.size(); ++i) {
             files_.push_back({shard_name(group.location, i, contents.size()),
-                              std::move(contents[i]), used[i], group.replaces});
+                              std::move(contents[i]), group.replaces});
         }
     }
     return files_;

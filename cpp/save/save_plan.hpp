@@ -112,8 +112,7 @@ class SavePlan {
     struct DataFile {
         std::string location;
         FileContent parts;
-        std::uint64_t used = 0;  // bytes of tensors; the rest is alignment
-        bool replaces = true;    // whether a file of that name may be replaced
+        bool replaces = true;  // whether a file of that name may be replaced
     };
 
     explicit SavePlan(PlanOptions options) : options_(std::move(options)) {}

@@ -778,6 +778,8 @@ class Model:
     def unused_bytes(self) -> dict[str, int]:
         """Return, by the path of each external file, the bytes that no tensor of the model uses.
 
+        Padding between tensors does not count.
+
         Raises:
             ExternalDataError: an external file cannot be opened.
         """

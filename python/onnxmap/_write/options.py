@@ -38,8 +38,9 @@ class SaveReport:
             which large alignments leave in a file, do not count.
         bytes_copied: bytes that were copied from file to file.
         bytes_referenced: bytes of files that stay as they are and that the models refer to.
-        unused: by the path of each data file, the bytes that no tensor of the models uses. In a new
-            file, they are padding.
+        unused: by the path of each data file that only the saved models may use, or no model: the
+            bytes that no tensor uses. A file that the loaded model still needs is left out. Padding
+            between tensors does not count.
         left_over: old files that were moved aside and could not be removed.
     """
 
@@ -120,6 +121,11 @@ class SaveOptions:
         for name in ("checksum", "max_shard_size_bytes", "dedupe"):
             if getattr(self, name) and not to_file:
                 raise ValueError(f"{name} needs external_data, the name of a data file")
+        if self.kind == "file" and self.location.lower().endswith((b".npz", b".npy")):
+            name = os.fsdecode(self.location)
+            raise ValueError(
+                f"a data file is no file of NumPy, as {name} would be; choose another name"
+            )
         if self.dedupe and self.location.endswith(b".safetensors"):
             raise ValueError(
                 "a safetensors file cannot store equal tensors once; pass dedupe=False"

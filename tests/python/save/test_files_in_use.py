@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,3 +127,38 @@ def test_a_data_file_that_was_replaced_has_no_unused_bytes(tmp_path: Path) -> No
     assert model.unused_bytes() == {two: 0}
     report = model.save(tmp_path / "inline.onnx", external_data=False, sync=False)
     assert report.unused == {two: 1600}
+
+
+OUT_OF_OLD_FILES: list[dict[str, Any]] = [
+    {"external_data": False}, {"external_data": "new.data"}, {"dtype": "float16"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, *OUT_OF_OLD_FILES])
+def test_what_another_model_needs_is_not_unused(options: dict[str, Any], tmp_path: Path) -> None:
+    """Whoever deletes what a report calls unused must not lose a model."""
+    source = SAVE_MODELS["chain_outside"](tmp_path)
+    old = {str(tmp_path / "one.data"), str(tmp_path / "two.data")}
+    onnxmap.load(source).save(tmp_path / "copy.onnx", sync=False)
+    for path in (tmp_path / "new.onnx", source):
+        report = onnxmap.load(source).save(path, sync=False, **options)
+        assert not old & report.unused.keys()
+        path.unlink()
+
+
+@pytest.mark.parametrize("options", OUT_OF_OLD_FILES)
+def test_what_no_model_needs_any_longer_is_unused(options: dict[str, Any], tmp_path: Path) -> None:
+    source = SAVE_MODELS["chain_outside"](tmp_path)
+    report = onnxmap.load(source).save(source, sync=False, **options)
+    for name in ("one.data", "two.data"):
+        assert report.unused[str(tmp_path / name)] == (tmp_path / name).stat().st_size
+
+
+def test_a_side_file_that_a_save_removes_is_not_unused(tmp_path: Path) -> None:
+    source = SAVE_MODELS["chain_outside"](tmp_path)
+    model = onnxmap.load(source)
+    model.initializers["w1"] = np.full((20, 20), 0.5, np.float32)
+    side = model.save(source, sync=False).files[0]
+    report = onnxmap.load(source).save(source, external_data="new.data", sync=False)
+    assert not Path(side).exists()
+    assert side not in report.unused
