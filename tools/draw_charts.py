@@ -52,8 +52,13 @@ CHARTS = {
         "P19": "Import",
     },
 }
-NAMES = {"onnx2": "onnx-extended", "onnx2 skip_raw_data": "onnx-extended"}
-LEFT, BAR, RIGHT = 175, 240, 145  # widths of the names, of the bars, and of the figures
+NAMES = {
+    "onnx2": "onnx-extended",
+    "onnx2 skip_raw_data": "onnx-extended",
+    "NumPy and ml_dtypes, in blocks": "NumPy, in blocks",
+    "NumPy and ml_dtypes, whole arrays": "NumPy, whole arrays",
+}
+LEFT, BAR, RIGHT = 205, 190, 145  # widths of the names, of the bars, and of the figures
 HEAD, LINE = 34, 24  # heights
 UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 TEXT, OURS, OTHERS = "#7a7a7a", "#2f81f7", "#9a9a9a"

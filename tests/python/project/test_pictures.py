@@ -26,6 +26,20 @@ def test_the_charts_are_those_of_the_figures() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def test_no_text_of_a_chart_is_cut_off() -> None:
+    """In a wide font, a character of a name takes 7.3 px, and one of a figure 6.9."""
+    for path in PICTURES.glob("*.svg"):
+        chart = path.read_text()
+        names = re.findall(r'<text x="(\d+)" y="\d+" text-anchor="end">(.*?)</text>', chart)
+        figures = re.findall(r'<text x="([\d.]+)" y="\d+">(.*?)</text>', chart)
+        assert len(names) == len(figures)
+        assert bool(names) == (path.stem != "show")
+        for x, name in names:
+            assert len(html.unescape(name)) * 7.3 <= float(x), (path.name, name)
+        for x, figure in figures:
+            assert float(x) + len(figure) * 6.9 <= float(re.search(r' width="(\d+)"', chart)[1])
+
+
 def test_the_page_that_readme_shows_is_that_of_the_command(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     onnxmap = [sys.executable, "-m", "onnxmap"]
