@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 300000
 DOCS_BUILDER ?= html
 
-.PHONY: help setup test torch cpp arm musl macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs bench against peers models pythons wheels
+.PHONY: help setup test torch cpp arm musl macos plain asan tsan freethreaded fuzz differential lint types tidy check fix stubs rules operators docs site bench against peers models pythons wheels
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -96,6 +96,9 @@ operators: ## write cpp/onnx/operators.def anew from the installed onnx
 # DOCS_BUILDER=dummy looks for them without writing the site, in half the time.
 docs: ## the documentation site in build/docs
 	$(IN_BIN) python -m sphinx --fail-on-warning --nitpicky --keep-going --fresh-env --quiet --builder $(DOCS_BUILDER) -c docs . build/docs
+
+site: ## the pages of make docs in a browser, at five widths: none is wider than its window (needs chromium)
+	$(IN_BIN) python tools/check_site.py build/docs
 
 bench: ## the benchmarks on an install like a user's (about an hour)
 	$(PYTHON) -m venv --clear build/bench-venv && build/bench-venv/bin/python -m pip install '.[bench]'
