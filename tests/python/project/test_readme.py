@@ -43,6 +43,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DEMO = "onnxmap demo --keep . --json"
+OPTIONAL = ("torch", "onnxconverter_common")  # blocks that import one need it
 NEEDS = {"docs/serving.md": "onnxruntime", "docs/cookbook/files.md": "onnxruntime"}
 RUN = {"console", "pycon", "python"}
 
@@ -150,7 +151,7 @@ def run_blocks(some: list[Block], page: str, folder: Path, monkeypatch: pytest.M
             assert runner.failures == 0, "".join(report)
             if not recipes or not names:
                 names.update(examples.globs)
-        elif block.language == "python" and not needs_torch(block):
+        elif block.language == "python" and not lacks_library(block):
             for library in ("h5py", "zarr"):
                 monkeypatch.setitem(sys.modules, library, containers(library))
             exec(compile(block.text, page, "exec"), names)  # noqa: S102 -- our own page
@@ -162,9 +163,10 @@ def run_blocks(some: list[Block], page: str, folder: Path, monkeypatch: pytest.M
     return ran
 
 
-def needs_torch(block: Block) -> bool:
-    """Whether the block cannot be run: most environments lack torch."""
-    return "import torch" in block.text and find_spec("torch") is None
+def lacks_library(block: Block) -> bool:
+    """Whether the block cannot be run, since it imports an optional library that is not here."""
+    imported = re.findall(r"^(?:import|from) (\w+)", block.text, re.MULTILINE)
+    return any(name in OPTIONAL and find_spec(name) is None for name in imported)
 
 
 def test_every_page_with_examples_is_run() -> None:
@@ -188,6 +190,14 @@ def test_recipes_are_short() -> None:
         code = [line for line in block[1].splitlines() if line and block[0] == "python"]
         code += re.findall(r"^(?:>>>|\.\.\.) .*", block[1] * (block[0] == "pycon"), re.MULTILINE)
         assert 0 < len(code) <= 5, name
+
+
+def test_no_example_multiplies_in_float16() -> None:
+    """NumPy does so without BLAS: a product with 16 columns takes seven times as long."""
+    pages = "".join((ROOT / page).read_text() for page in PAGES)
+    left = re.findall(r"^(?:>>>|\.\.\.) .*?(\S+) @ ", pages, re.MULTILINE)
+    assert len(left) == 2
+    assert all(re.search(r"\.astype\(\"f(loat32|4)\"\)$", factor) for factor in left)
 
 
 def containers(name: str) -> ModuleType:

@@ -1,7 +1,8 @@
-"""The site: each page fits in its window, and the site has an icon."""
+"""The site: each page fits in its window, and the search finds what people look for."""
 
 from __future__ import annotations
 
+import json
 import runpy
 import shutil
 import subprocess
@@ -69,6 +70,14 @@ def test_what_is_too_wide_or_cut_off_is_named(tmp_path: Path) -> None:
 @needs_browser
 def test_a_page_with_a_wide_table_fits(tmp_path: Path) -> None:
     assert check(build("docs/overview", tmp_path)) == (0, ["every page fits in its window"])
+
+
+def test_the_search_finds_the_recipe_by_the_names_of_half_precision(tmp_path: Path) -> None:
+    index = (build("docs/cookbook/weights", tmp_path) / "searchindex.js").read_text()
+    titles = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))["alltitles"]
+    for word in ("fp16", "half", "bf16"):
+        (title,) = [title for title in titles if word in title.lower()]
+        assert title.startswith("Store weights")
 
 
 def test_the_site_has_an_icon(tmp_path: Path) -> None:
