@@ -1,13 +1,14 @@
 """Builds wheels for six platforms on one machine, with the compiler that ziglang packages.
 
-    python tools/build_wheels.py [--platforms TAG...] [--output dist] [HEADERS...]
+    python tools/build_wheels.py [--platforms TAG]... [--output dist] [HEADERS...]
 
 HEADERS are directories such as /usr/include/python3.14. An extension needs no more of a Python than
 its headers. Without arguments, they are those of the Pythons that tools/find_python finds. The
 headers of Linux on x86-64 serve for all: CONTRIBUTING.md says how their pyconfig.h differ.
 
 For the same bytes each time, the tools are pinned in the extra `wheels`, and every wheel is built
-from the unpacked sdist. Each wheel is checked, and an SBOM is written beside them.
+from the unpacked sdist. Each wheel has the licences of what zig links into it. Each wheel is
+checked, and an SBOM is written beside them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ BUILD = ROOT / "build/wheels"
 BIN = BUILD / "venv/bin"
 LARGEST = 2_500_000  # bytes of a wheel
 SYMBOLS_OF_MAC = 100_000  # more: zig does not strip them
+LINKED = ("libcxx", "libcxxabi", "libunwind")  # parts of LLVM that ziglang has
 # The compiler's target, and the end of an extension's name. An extension uses its Python's musl.
 PLATFORMS = {
     "manylinux_2_28_x86_64": ("x86_64-linux-gnu.2.28", "x86_64-linux-gnu"),
@@ -87,12 +89,16 @@ def copied(headers: Path) -> Path:
 
 
 def source_of(output: Path) -> Path:
-    """Write the sdist into `output` and return its unpacked directory."""
+    """Write the sdist into `output` and return its directory, unpacked and with more licences."""
     script = f"import scikit_build_core.build as b; print(b.build_sdist({str(output)!r}))"
     sdist = output / run(BIN / "python", "-c", script).split()[-1]
     with tarfile.open(sdist) as archive:
         archive.extractall(BUILD / "source", filter="data")
-    return next((BUILD / "source").iterdir())
+    source = next((BUILD / "source").iterdir())
+    (zig,) = BUILD.glob("venv/lib/python*/site-packages/ziglang")
+    for part in LINKED:
+        shutil.copy(zig / "lib" / part / "LICENSE.TXT", source / f"LICENSES/{part}.txt")
+    return source
 
 
 def build(source: Path, platform: str, headers: Path) -> Path:
@@ -166,14 +172,18 @@ for header in MachO(sys.argv[1]).headers:
 
 
 def check(wheel: Path, platform: str) -> None:
-    """Exit if the wheel is too large or needs more than its platform has."""
+    """Exit if the wheel is too large, lacks a licence, or needs more than its platform has."""
     is_mac = platform.startswith("macosx")
     largest = LARGEST + (SYMBOLS_OF_MAC if is_mac else 0)
     if wheel.stat().st_size > largest:
         sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {largest:,}")
     end = f".{wheel.name.split('-')[3].replace('cp', 'cpython-')}-{PLATFORMS[platform][1]}.so"
-    if f"onnxmap/_core{end}" not in zipfile.ZipFile(wheel).namelist():
+    names = zipfile.ZipFile(wheel).namelist()
+    if f"onnxmap/_core{end}" not in names:
         sys.exit(f"{wheel.name} has no extension for its Python, named {end}")
+    for part in ("pybind11", *LINKED):
+        if not any(name.endswith(f"licenses/LICENSES/{part}.txt") for name in names):
+            sys.exit(f"{wheel.name} has no licence of {part}")
     if is_mac:
         extension = zipfile.ZipFile(wheel).extract(f"onnxmap/_core{end}", BUILD)
         shown = run(BIN / "python", "-c", SHOW_MACHO, extension)
@@ -215,13 +225,18 @@ def write_sbom(output: Path, project: dict) -> None:
     (output / f"{name}-{version}.cdx.json").write_text(json.dumps(document, indent=1) + "\n")
 
 
-def main() -> None:
-    """Build the wheels, the sdist and the SBOM into the output directory."""
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description="Build wheels with zig.")
-    parser.add_argument("--platforms", nargs="+", choices=PLATFORMS, default=PLATFORMS)
+    parser.add_argument("--platforms", action="append", choices=PLATFORMS)
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
     parser.add_argument("headers", nargs="*", type=Path)
-    options = parser.parse_args()
+    return parser.parse_args(given)
+
+
+def main() -> None:
+    """Build the wheels, the sdist and the SBOM into the output directory."""
+    options = arguments()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
@@ -232,12 +247,14 @@ def main() -> None:
     install_tools(project)
     source = source_of(output)
     headers = [copied(path) for path in headers]
-    for platform in options.platforms:
+    for platform in options.platforms or PLATFORMS:
         for directory in headers:
             wheel = build(source, platform, directory)
             check(wheel, platform)
             print(f"{wheel.name}: {wheel.stat().st_size:,} bytes", flush=True)
             shutil.move(wheel, output)
+    files = sorted(output.glob(f"{project['name']}-*"))
+    print(run(BIN / "twine", "check", "--strict", *files))
     write_sbom(output, project)
 
 
