@@ -818,7 +818,7 @@ class Model:
     def session(
         self,
         providers: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
-        sess_options: onnxruntime.SessionOptions | None = None,
+        sess_options: Any = None,
         provider_options: Sequence[dict[str, Any]] | None = None,
         prepack: bool = True,
         outputs: Iterable[str] | None = None,
@@ -838,7 +838,7 @@ class Model:
 
         Args:
             providers: as for `onnxruntime.InferenceSession`.
-            sess_options: as for `onnxruntime.InferenceSession`. They are copied, and stay as they
+            sess_options: `onnxruntime.SessionOptions`, or None. They are copied, and stay as they
                 are; operators of `register_custom_ops_library` are not copied. If they have data
                 files in memory, onnxruntime copies all weights.
             provider_options: as for `onnxruntime.InferenceSession`.
