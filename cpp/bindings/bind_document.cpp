@@ -17,6 +17,7 @@
 #include "model/load_weights.hpp"
 #include "model/message_walk.hpp"
 #include "model/other_formats.hpp"
+#include "model/parameters.hpp"
 #include "model/tensor.hpp"
 #include "os/parallel.hpp"
 #include "os/processors.hpp"
@@ -200,6 +201,10 @@ void bind_document(py::module_& module) {
              "Return for each tensor of `tensors()` whether other programs read its values to tell "
              "shapes, and only in the model.")
         .def("nodes", guarded(nodes))
+        .def("num_parameters", guarded([](const DocumentPtr& self) {
+                 static_cast<void>(self->check_for_changes());
+                 return model::count_parameters(*self);
+             }))
         .def("read", guarded(read), py::arg("offset"), py::arg("nbytes"),
              "Return bytes of the file, read anew.")
         .def(

@@ -153,6 +153,7 @@ class Document:
     """
 
     def nodes(self) -> builtins.list[tuple[str, Node]]: ...
+    def num_parameters(self) -> int: ...
     def read(
         self,
         offset: typing.SupportsInt | typing.SupportsIndex,

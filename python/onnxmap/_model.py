@@ -203,6 +203,16 @@ class Model:
         return self.initializers._stored_nbytes
 
     @property
+    def num_parameters(self) -> int:
+        """The number of elements of all initializers and Constant nodes, from their shapes.
+
+        Those of subgraphs and functions count, and those of training information do not. An element
+        of 2 or 4 bits is one. Of a sparse tensor, the stored values count. A tensor whose shape is
+        invalid counts as 0. No values are read.
+        """
+        return self._open().num_parameters()
+
+    @property
     def external_files(self) -> list[str]:
         """The paths of the external files, each once, in the order of first use."""
         files: dict[str, None] = {}

@@ -165,8 +165,8 @@ _FORMS = {
         "name contents size operators inputs outputs",
     ),
     "Model": (
-        "{source}: IR {ir_version}, {contents}, {size}",
-        "source producer ir_version opset_imports contents size inputs outputs",
+        "{source}: IR {ir_version}, {contents}, {parameters}, {size}",
+        "source producer ir_version opset_imports contents parameters size inputs outputs",
     ),
     "Node": ("{label}{op_type}({inputs}) -> ({outputs})", "name op_type inputs outputs attributes"),
     "OperatorSet": ("'{domain}' version {opset_version}, {size}", "domain opset_version size"),
@@ -190,6 +190,7 @@ _FACTS: dict[str, Callable[[Any], str]] = {
         f"{domain or 'ai.onnx'} {version}" for domain, version in m.opset_imports.items()
     ),
     "Model.contents": lambda m: _contents(m.graph),
+    "Model.parameters": lambda m: counted(m.num_parameters, "parameter"),
     "Model.size": lambda m: bytes_in_words(m.nbytes),
     "Node.op_type": lambda n: _operator(n.domain, n.op_type),
     # Not `n.attributes`, which warns of a repeated name.

@@ -33,7 +33,7 @@ PLACES = {
     "training": ("training", re.compile(r"(?!graph\.|functions\[)")),
 }
 
-_TEXTS = ("producer_name", "producer_version", "domain", "doc_string")
+_FIELDS = ("ir_version", "model_version", "num_parameters", "domain", "doc_string")
 
 Cells = tuple[str, ...]  # of one line
 
@@ -65,9 +65,9 @@ def _facts(model: onnxmap.Model, file: str, seconds: float) -> dict[str, Any]:
         "path": file,
         "nbytes": model.proto.ByteSize(),
         "load_seconds": seconds,
-        "ir_version": model.ir_version,
-        "model_version": model.model_version,
-        **{name: getattr(model, name) for name in _TEXTS},
+        **{name: getattr(model, name) for name in _FIELDS},
+        "producer_name": model.producer_name,
+        "producer_version": model.producer_version,
         "opset_imports": dict(model.opset_imports),
         "graph_name": graph.name,
         "inputs": _values(graph.inputs),
@@ -142,8 +142,8 @@ def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:
     yield "about", _text(facts["doc_string"])
     weights = facts["initializers"]
     nodes, tensors = counted(facts["node_count"], "node"), counted(weights["count"], "initializer")
-    sizes = f"{nodes} · {tensors} · {bytes_in_words(weights['nbytes'])}"
-    yield "graph", _text(f"{facts['graph_name']}  {sizes}".lstrip())
+    sizes = counted(facts["num_parameters"], "parameter"), bytes_in_words(weights["nbytes"])
+    yield "graph", _text(f"{facts['graph_name']}  {' · '.join((nodes, tensors, *sizes))}".lstrip())
     for label in ("inputs", "outputs"):
         yield label, _first([(value["name"], value["type"]) for value in facts[label]])
     ops = sorted(facts["op_counts"].items(), key=lambda item: (-item[1], item[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,9 @@ class TestShow:
         assert facts["graph_name"] == "small"
         assert facts["node_count"] == 3
         assert facts["op_counts"] == {"Relu": 2, "Constant": 1}
+        constants = [node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"]
+        tensors = [*model.graph.initializer, *constants]
+        assert facts["num_parameters"] == sum(math.prod(each.dims) for each in tensors)
         assert facts["inputs"] == [{"name": "x", "type": "FLOAT batch×3×?"}]  # noqa: RUF001
         assert facts["outputs"] == [{"name": "y", "type": "sequence of INT64 any shape"}]
         assert facts["metadata_props"] == {"author": "somebody"}
@@ -47,7 +51,7 @@ class TestShow:
             "model\tdemo.onnx\t13.8 MB\topened in ",
             "onnxmap demo",
             "IR 12 · ai.onnx 24 · onnxmap.demo 1",
-            "45 nodes · 41 initializers · 47.4 MB",
+            "45 nodes · 41 initializers · 15,009,537 parameters · 47.4 MB",
             "inputs\ttokens\tINT64 batch×length",  # noqa: RUF001
             "operators\tMatMul\t13\t█",
             "… and 12 more",
