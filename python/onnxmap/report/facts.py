@@ -31,6 +31,7 @@ def facts_of(model: Model) -> dict[str, Any]:
     return {
         "facts": {
             "structure": model.proto.ByteSize(),
+            "parameters": f"{model.num_parameters:,}",
             "producer": f"{model.producer_name} {model.producer_version}".strip(),
             "versions": ", ".join([f"IR {model.ir_version}", *opsets]),
             "model version": model.model_version,
