@@ -98,6 +98,7 @@ RETURNS = {
     "ModelDifference.finish": (
         "tuple[builtins.list[tuple[str, Any]], builtins.list[tuple[Any, ...]], int]"
     ),
+    "Node.inputs": "ValueList[str]",
     "OperatorSet.check": "CheckReport",
     "ProtoView.DESCRIPTOR": "Any",
     "ProtoView.ListFields": "builtins.list[tuple[Any, Any]]",
@@ -232,6 +233,7 @@ SETS = {
     "Graph.outputs": "Iterable[ValueInfo | ProtoView]",
     "Graph.quantization_annotations": "Iterable[QuantizationAnnotation | ProtoView]",
     "Graph.value_infos": "Iterable[ValueInfo | ProtoView]",
+    "Node.inputs": "Iterable[str]",
     "Tensor.doc_string": "str",
     "ValueInfo.dtype": "Any",
     "ValueInfo.shape": "Sequence[int | str | None] | None",
@@ -303,6 +305,8 @@ class ReturnTypes(ast.NodeTransformer):
         if node.name in ("__getattr__", "__setattr__") and self.class_name != "ProtoView":
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
+        if name in ("Tensor.__setitem__", "Tensor.__delitem__"):
+            return None  # it raises an error
         if any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):
             told = SETS.get(name) or SETS.get(node.name) or field_type(self.documentation, True)
             node.args.args[1].annotation = ast.parse(told, mode="eval").body

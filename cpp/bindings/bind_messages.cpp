@@ -59,7 +59,10 @@ void bind_node(py::module_& module) {
     GuardedClass<Node> cls(module, "Node", "A node of a graph or function.");
     bind_html_display(cls);
     bind_fields(cls, "NodeProto", {},
-                {{"attribute", R"(The attributes as a mapping of names to Attribute, in file order.
+                {{"input",
+                  "Names of values; an omitted input is an empty one. `graph.value(name)` has "
+                  "the type and the shape."},
+                 {"attribute", R"(The attributes as a mapping of names to Attribute, in file order.
 
 Assigning a number, str, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
 name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)"}});

@@ -868,7 +868,7 @@ class Node:
     @property
     def inputs(self) -> ValueList[str]:
         """
-        NodeProto.input
+        Names of values; an omitted input is an empty one. `graph.value(name)` has the type and the shape.
         """
 
     @inputs.setter

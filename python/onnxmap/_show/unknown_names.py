@@ -130,18 +130,27 @@ def _in_common(a: str, b: str) -> int:
 # What to use instead of a name, where no rule of `_instead` finds it: fields of the message, and
 # what people know from other libraries.
 _INSTEAD = {
-    "Graph.edges": "producer(), .consumers() and .uses()", "Graph.weights": "initializers",
+    "Graph.edges": "producer(), .consumers() and .uses()", "Graph.toposort": "topological_order()",
+    "Graph.weights": "initializers", "Model.check_model": "check()", "Model.cleanup": "prune()",
     "Model.configuration": "device_configurations",
     "Model.edges": "graph.producer(), .graph.consumers() and .graph.uses()",
-    "Model.opset": "opset_imports", "Model.opset_version": "opset_imports",
-    "Model.opsets": "opset_imports", "Model.parameters": "initializers",
-    "Model.state_dict": "torch()", "Model.weights": "initializers",
-    "Node.op": "op_type", "Node.type": "op_type",
-    "SparseTensor.dims": "shape", "SparseTensor.numpy": "to_dense()",
-    "Tensor.array": "numpy()", "Tensor.to_numpy": "numpy()", "Tensor.values": "numpy()",
-    "Tensor.data_location": "is_external", "Tensor.data_type": "dtype", "Tensor.dims": "shape",
-    "Tensor.external_data": "external", "onnxmap.from_file": "load", "onnxmap.open": "load",
-    "onnxmap.load_model": "load", "onnxmap.load_weights": "load_arrays",
+    "Model.export": "save(path)", "Model.load_state_dict": "rebase(other)",
+    "Model.named_parameters": "initializers", "Model.opset": "opset_imports",
+    "Model.opset_version": "opset_imports", "Model.opsets": "opset_imports",
+    "Model.parameters": "initializers", "Model.plot": "report(path), or Netron",
+    "Model.predict": "session().run()", "Model.run": "session().run()",
+    "Model.save_model": "save(path)", "Model.state_dict": "torch()",
+    "Model.summary": "report(path)", "Model.toposort": "sort()",
+    "Model.visualize": "report(path), or Netron", "Model.weights": "initializers",
+    "Node.attr": "attributes", "Node.attrs": "attributes", "Node.op": "op_type",
+    "Node.type": "op_type", "SparseTensor.dims": "shape", "SparseTensor.numpy": "to_dense()",
+    "Tensor.array": "numpy()", "Tensor.data_location": "is_external", "Tensor.data_type": "dtype",
+    "Tensor.dims": "shape", "Tensor.external_data": "external", "Tensor.numel": "size",
+    "Tensor.to_numpy": "numpy()", "Tensor.values": "numpy()", "onnxmap.check_model": "Model.check",
+    "onnxmap.from_file": "load", "onnxmap.load_file": "load_safetensors",
+    "onnxmap.load_model": "load", "onnxmap.load_model_from_string": "loads",
+    "onnxmap.load_weights": "load_arrays", "onnxmap.open": "load",
+    "onnxmap.save_file": "save_safetensors", "onnxmap.save_model": "save",
 }  # fmt: skip
 # What gives the values that the other fields of these messages hold.
 _VALUES = {"TensorProto": "numpy()", "AttributeProto": "value"}

@@ -206,10 +206,25 @@ WRONG_NAMES = [
     ("Model", "state_dict", "torch()"),
     ("Model", "to_dict", "proto.to_dict()"),
     ("Model", "weights", "initializers"),
+    ("Model", "save_model", "save(path)"),
+    ("Model", "export", "save(path)"),
+    ("Model", "plot", "report(path), or Netron"),
+    ("Model", "visualize", "report(path), or Netron"),
+    ("Model", "summary", "report(path)"),
+    ("Model", "check_model", "check()"),
+    ("Model", "run", "session().run()"),
+    ("Model", "named_parameters", "initializers"),
+    ("Model", "num_params", "num_parameters"),
+    ("Model", "load_state_dict", "rebase(other)"),
+    ("Model", "cleanup", "prune()"),
+    ("Model", "toposort", "sort()"),
+    ("Graph", "toposort", "topological_order()"),
     ("Graph", "edges", "producer(), .consumers() and .uses()"),
     ("Graph", "to_json", "proto.to_json()"),
     ("Node", "to_dict", "proto.to_dict()"),
+    ("Node", "attrs", "attributes"),
     ("Tensor", "T", "numpy().T"),
+    ("Tensor", "numel", "size"),
     ("Tensor", "astype", "numpy().astype()"),
     ("Tensor", "data", "numpy().data"),
     ("Tensor", "reshape", "numpy().reshape()"),
@@ -244,6 +259,16 @@ def test_an_attribute_that_is_read_only_is_not_called_unknown(path: Path) -> Non
             setattr(thing, name, 1)
 
 
+def test_an_assignment_to_elements_of_a_tensor_says_what_to_do(path: Path) -> None:
+    tensor: Any = onnxmap.load(path).initializers["head"]
+    for key in (0, slice(1), ...):
+        with pytest.raises(TypeError, match="a Tensor is read-only") as caught:
+            tensor[key] = 5
+        assert str(caught.value).endswith(": initializers[name] = array")
+    with pytest.raises(TypeError, match="a Tensor is read-only"):
+        del tensor[0]
+
+
 def test_a_subclass_of_model_has_attributes_of_its_own(path: Path) -> None:
     class Named(onnxmap.Model):
         label: str
@@ -260,8 +285,12 @@ def test_a_name_with_little_in_common_is_not_suggested(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("loadd", "load"), ("load_model", "load"), ("Tensr", "Tensor")]
-)
+    ("wrong", "right"),
+    [
+        ("loadd", "load"), ("load_model", "load"), ("Tensr", "Tensor"), ("save_model", "save"),
+        ("check_model", "Model.check"), ("save_file", "save_safetensors"),
+    ],
+)  # fmt: skip
 def test_a_wrong_name_of_the_package(wrong: str, right: str) -> None:
     with pytest.raises(AttributeError, match=f"'{wrong}'; did you mean onnxmap.{right}[?]$"):
         getattr(onnxmap, wrong)
