@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_mapping.hpp"
 #include "bindings/mapping_class.hpp"
@@ -46,7 +47,6 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
              "If there is no such key, return the default.")
         .def("clear", edits([](const Mapping& self) { replace_all(self, *self.row, {}); }),
              "Remove all entries.")
-        .def("__repr__", [](const Mapping& self) { return py::repr(items_of(self)); })
         .def("__reduce__",
              [](const Mapping& self) {
                  return py::make_tuple(python_object<"builtins", "dict">(),
@@ -67,6 +67,8 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
                  self.attr("update")(other);
                  return self;
              }));
+    bind_repr(cls);
+    bind_html(cls);
     make_generic(cls);
 }
 

@@ -81,10 +81,6 @@ struct ListTraits<MessageList> {
         const model::Edits& edits = list.document->edits();
         return edits.is_removed(message) && !list.detached() && !edits.is_removed(list.message());
     }
-
-    static std::string element_name(const MessageList& list) {
-        return list.as_proto ? std::string(list.row->type_name) : class_name(list.row->type_name);
-    }
 };
 
 namespace {

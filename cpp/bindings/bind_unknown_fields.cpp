@@ -41,8 +41,6 @@ struct ListTraits<UnknownFieldList> {
 
     static std::uint64_t edits(const UnknownFieldList&) { return 0; }  // it never changes
     static bool is_removed(const UnknownFieldList&, const wire::Field&) { return false; }
-
-    static std::string element_name(const UnknownFieldList&) { return "UnknownField"; }
 };
 
 void bind_unknown_fields(py::module_& module) {

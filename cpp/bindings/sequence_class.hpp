@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include "bindings/display.hpp"
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"
 
@@ -20,9 +21,9 @@ namespace py = pybind11;
 
 /// Specialise it for each class of lists. `core(list)` is the core's list, with count(), at() and a
 /// Cursor. `element(list, found)` makes the Python object of an element that the core finds.
-/// `element_name(list)` names the class of the elements. `named(list, object)` is the element that
-/// an object means that is no index. `edits(list)` counts edits of the document, and
-/// `is_removed(list, found)` is asked for an element if there were some during a loop.
+/// `named(list, object)` is the element that an object means that is no index. `edits(list)` counts
+/// edits of the document, and `is_removed(list, found)` is asked for an element if there were some
+/// during a loop.
 template <class List>
 struct ListTraits;
 
@@ -190,12 +191,8 @@ GuardedClass<List> bind_sequence(py::module_& module, const char* name, const ch
     // Lets `match` see a sequence. collections.abc.Sequence.register skips sealed classes.
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
     cls.def("__getitem__", unguarded(subscript<List>), py::arg("index"))
-        .def("__repr__",
-             [](const List& self) {
-                 return "<" + std::to_string(length(self)) + " x " +
-                        ListTraits<List>::element_name(self) + ">";
-             })
         .def("__eq__", unguarded(equals<List>));
+    bind_repr(cls);
     derive_sequence(cls);
     return cls;
 }

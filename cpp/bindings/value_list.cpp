@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_encoding.hpp"
 #include "bindings/proto_fields.hpp"
@@ -294,8 +295,7 @@ struct Method {
 };
 constexpr const char* kOperators[] = {"__add__", "__eq__", "__ne__"};
 // Those of Python's list: the first read a list, the others change a copy.
-constexpr Method kReading[] = {{"__repr__", nullptr},
-                               {"__reversed__", nullptr},
+constexpr Method kReading[] = {{"__reversed__", nullptr},
                                {"copy", "Return the values as a new list."},
                                {"count", nullptr},
                                {"index", nullptr}};
@@ -375,6 +375,8 @@ in `attribute.value = array`.)",
              "Remove a value, by default the last, and return it.")
         .def("remove", edits(remove), py::arg("value"),
              "Remove the first value that is equal to `value`.");
+    bind_repr(cls);
+    bind_html(cls);
     make_generic(cls);
 }
 

@@ -68,7 +68,8 @@ _LATER = """
         loads_tensor loads_value
     _files.text_forms: from_json from_text
     _read.pickled_tensors: relocate
-    types: DimReport PruneReport Use
+    _show.reports: DimReport PruneReport
+    types: Use
 """
 
 

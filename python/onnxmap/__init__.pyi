@@ -98,6 +98,8 @@ from onnxmap._read.page_cache import ResidentBytes as ResidentBytes
 from onnxmap._read.pickled_tensors import relocate as relocate
 from onnxmap._read.stats import ModelStats as ModelStats
 from onnxmap._read.stats import TensorStats as TensorStats
+from onnxmap._show.reports import DimReport as DimReport
+from onnxmap._show.reports import PruneReport as PruneReport
 from onnxmap._write.options import SaveReport as SaveReport
 from onnxmap.errors import CheckError as CheckError
 from onnxmap.errors import ChecksumError as ChecksumError
@@ -119,8 +121,6 @@ from onnxmap.errors import UnknownNameError as UnknownNameError
 from onnxmap.errors import UnsafePathError as UnsafePathError
 from onnxmap.interop.from_libraries import from_ir as from_ir
 from onnxmap.interop.from_libraries import from_proto as from_proto
-from onnxmap.types import DimReport as DimReport
-from onnxmap.types import PruneReport as PruneReport
 from onnxmap.types import Use as Use
 from onnxmap import types as types
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from onnxmap._read.checksums import DataFile
     from onnxmap._read.stats import ModelStats
     from onnxmap._show.progress import ProgressArgument
+    from onnxmap._show.reports import DimReport, PruneReport
     from onnxmap._write.options import ExternalData, NewTypes, SaveReport
     from onnxmap.interop.dask import ChunksArgument
-    from onnxmap.types import DimReport, PruneReport
 
 Got_co = TypeVar("Got_co", covariant=True)
 Given_contra = TypeVar("Given_contra", contravariant=True)
@@ -566,7 +566,7 @@ class Model:
                 another rank, or none that is known; or its default has another shape.
             LimitError: `limit.text_bytes`: the places of constants are too long together.
         """
-        from onnxmap.types import DimReport
+        from onnxmap._show.reports import DimReport
 
         return DimReport(*_core.set_dims(self._open(), dims, inputs))
 
@@ -584,7 +584,7 @@ class Model:
         Raises:
             ParseError: `model.duplicate_name`: several nodes make one value.
         """
-        from onnxmap.types import PruneReport
+        from onnxmap._show.reports import PruneReport
 
         return PruneReport(*_core.prune(self._open()))
 
@@ -1055,11 +1055,8 @@ class Model:
 
             raise missing_attribute(Model, "ModelProto", name, _core.Graph)
 
-    def __repr__(self) -> str:
-        return describe(self)
-
-    def _repr_html_(self) -> str:
-        return describe_html(self)
+    __repr__ = describe
+    _repr_html_ = describe_html
 
 
 def merge(

@@ -44,37 +44,6 @@ class Use(NamedTuple):
     position: int
 
 
-class DimReport(NamedTuple):
-    """What `Model.set_dims` removed, and what it left.
-
-    Attributes:
-        value_infos: the names of values whose stored types were removed.
-        constants: the node inputs that are constants and still hold a number that was changed,
-            like "graph.node[3].input[1]".
-    """
-
-    value_infos: list[str]
-    constants: list[str]
-
-
-class PruneReport(NamedTuple):
-    """What `Model.prune` removed.
-
-    Attributes:
-        nodes: their places before, like "graph.node[3]".
-        initializers: their names.
-        value_infos: their names.
-        functions: like "domain::name", or "domain::name:overload".
-        opset_imports: their domains.
-    """
-
-    nodes: list[str]
-    initializers: list[str]
-    value_infos: list[str]
-    functions: list[str]
-    opset_imports: list[str]
-
-
 def _repr(self: Any) -> str:
     """The type without the fields that have their defaults."""
     fields, usual = self._asdict(), self._field_defaults

@@ -26,6 +26,7 @@ from onnxmap._files.load import loads, wrap
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap._model import Model
+from onnxmap._show.display import describe_html
 from onnxmap._write.documents import write_checkpoint
 from onnxmap._write.options import CheckpointOptions
 from onnxmap.errors import EditError, LimitError, ParseError, UnknownNameError
@@ -308,6 +309,7 @@ class RebaseReport:
     matched: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+    _repr_html_ = describe_html
 
 
 def rebase(model: Model, other: Any, strict: bool, keys: Keys) -> RebaseReport:

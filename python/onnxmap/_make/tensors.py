@@ -11,6 +11,7 @@ import numpy as np
 from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._base.new_message import Message, new_message
+from onnxmap._base.text import counted
 from onnxmap._make.types import ElementType, element_type
 
 _Array = np.ndarray[Any, Any]
@@ -55,7 +56,8 @@ def make_tensor(
         vals = vals.numpy()
     values = _texts(vals) if kind == DataType.STRING else _elements(kind, vals)
     if len(values) != count:
-        raise ValueError(f"{len(values)} values for a shape of {count} elements")
+        told = f"{counted(len(values), 'value')} for a shape of {counted(count, 'element')}"
+        raise ValueError(told)
     getattr(tensor, _TYPED_FIELDS[kind]).extend(_entries(kind, values))
     return tensor
 
@@ -129,5 +131,5 @@ def _raw_bytes(kind: DataType, count: int, vals: Any) -> bytes:
         raise TypeError(f"raw values are bytes or an array, not {type(vals).__name__}")
     needed = -(-count * kind.bits // 8)
     if len(vals) != needed:
-        raise ValueError(f"{len(vals)} bytes for a shape that needs {needed}")
+        raise ValueError(f"{counted(len(vals), 'byte')} for a shape that needs {needed}")
     return vals

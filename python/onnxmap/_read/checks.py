@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from onnxmap import _core
 from onnxmap._base.text import escape
+from onnxmap._show.display import describe_html
 from onnxmap._show.unknown_names import nearest, suggestion
 from onnxmap.errors import CheckError
 
@@ -117,6 +118,8 @@ class CheckReport(Sequence[Finding]):
 
     findings: Sequence[Finding]
     counts: Mapping[str, int] = field(default_factory=dict)
+    _headings = ("severity", "rule", "where", "message")
+    _repr_html_ = describe_html
 
     @property
     def ok(self) -> bool:
@@ -162,6 +165,14 @@ class CheckReport(Sequence[Finding]):
 
     def __str__(self) -> str:
         return "\n".join([self.summary(), *self.lines()])
+
+    def __repr__(self) -> str:
+        return f"<onnxmap.CheckReport: {self.summary()}>"
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        """Yield the cells of a table in a notebook, errors first."""
+        for each in sorted(self.findings, key=lambda each: _SEVERITIES.index(each.severity)):
+            yield each.severity, each.rule, each.where, each.message
 
     def lines(self, most: int = _MOST_PRINTED) -> Iterator[str]:
         """Yield the report in lines: rule by rule, errors first, the first findings and the advice.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from onnxmap._read.diff_text import to_dict, told
+from onnxmap._read.diff_text import lines, to_dict, told
+from onnxmap._show.display import describe_html
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import EllipsisType
 
     from onnxmap._base.enums import DataType
@@ -221,6 +223,8 @@ class ModelDiff:
     tensors: DiffList[TensorDiff] = field(default_factory=DiffList)
     other: DiffList[Change] = field(default_factory=DiffList)
     left_out: int = 0
+    _headings = ("part", "difference")
+    _repr_html_ = describe_html
 
     @property
     def same(self) -> bool:
@@ -239,8 +243,13 @@ class ModelDiff:
         return told(self._parts(), self.left_out)
 
     def __repr__(self) -> str:
-        counts = [f"{len(part)} {name}" for name, part in self._parts().items() if len(part)]
+        parts = [(len(part), name) for name, part in self._parts().items() if len(part)]
+        counts = [f"{n} {name.removesuffix('s' * (n == 1))}" for n, name in parts]
         return f"<onnxmap.ModelDiff: {', '.join(counts) or 'same'}>"
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        parts = self._parts().items()
+        return ((name, line.strip()) for name, part in parts for line in lines(part))
 
     def to_dict(self) -> dict[str, object]:
         """Return all differences as dicts, lists, texts and numbers, for JSON.

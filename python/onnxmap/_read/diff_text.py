@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.enums import DataType
-from onnxmap._base.text import escape
+from onnxmap._base.text import counted, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,13 @@ _TITLES = {"opset_imports": "operator sets"}
 
 def told(parts: Mapping[str, Sequence[Any]], left_out: int) -> str:
     """Return the differences as text, the first ten of each kind."""
-    lines: list[str] = []
+    text: list[str] = []
     for name, part in parts.items():
         if len(part):
-            lines.append(f"{_TITLES.get(name, name)}: {_counts(part)}")
-            lines += _lines(part)
+            text += [f"{_TITLES.get(name, name)}: {_counts(part)}", *lines(part)]
     if left_out:
-        lines.append(f"{left_out} more differences are not listed")
-    return "\n".join(lines) or "no differences"
+        text.append(f"... and {counted(left_out, 'more difference')}")
+    return "\n".join(text) or "no differences"
 
 
 def _counts(part: Sequence[Any]) -> str:
@@ -39,8 +38,8 @@ def _counts(part: Sequence[Any]) -> str:
     return ", ".join(f"{counts[kind]} {kind}" for kind in _SIGNS if kind in counts)
 
 
-def _lines(part: Sequence[Any]) -> Iterator[str]:
-    """The lines of each kind, in the order of `_SIGNS`."""
+def lines(part: Sequence[Any]) -> Iterator[str]:
+    """Yield the lines of each kind, in the order of `_SIGNS`."""
     for kind, sign in _SIGNS.items():
         shown = [each for each in part if each.kind == kind]
         for each in shown[:_MOST_SHOWN]:

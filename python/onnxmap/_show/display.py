@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 _LONGEST = 80  # characters shown of a name from the file
 _MOST_NAMES = 8  # names shown of a list
-_MOST_ROWS = 50  # elements shown of a list in a notebook
+_MOST_ROWS = 50  # elements shown of a list in a notebook, and numbers or strings shown of a list
+_LONGEST_TEXT = (
+    300  # characters shown of a string in a list, and of a cell, which may be a sentence
+)
+
+_MAPPINGS = (_core.AttributeMapping, _core.OpsetMapping, _core.StringMapping)
+_MESSAGES = (_core.MessageList, _core.UnknownFieldList)
+_AS_WRITTEN = (*_MAPPINGS, *_MESSAGES, _core.ValueList)
 
 
 def describe(thing: Any, in_html: bool = False) -> str:
@@ -26,22 +33,26 @@ def describe(thing: Any, in_html: bool = False) -> str:
     """
     if in_html:
         return describe_html(thing)
+    if isinstance(thing, _AS_WRITTEN):
+        return _as_written(thing)
     words = _words(thing)
     return f"<onnxmap.{type(thing).__name__}{words and ' '}{words}>"
 
 
 def describe_html(thing: Any) -> str:
     """Return an HTML table for notebooks: facts of an object, or the first elements of a list."""
-    _, facts = _form(thing)
-    if facts:
-        rows = [[(fact, "th"), (_fact(thing, fact), "td")] for fact in facts]
-        return _table(f"onnxmap.{type(thing).__name__}", rows)
+    title = f"onnxmap.{type(thing).__name__}"
+    if not hasattr(thing, "_rows") and (facts := _form(thing)[1]):
+        return _table(title, [[(fact, "th"), (_fact(thing, fact), "td")] for fact in facts])
     headings, elements = _elements(thing)
     rows = [[(heading, "th") for heading in headings]] if headings else []
-    rows += [[(shortened(cell), "td") for cell in cells] for cells in islice(elements, _MOST_ROWS)]
-    if len(thing) > _MOST_ROWS:
-        rows.append([(f"... {len(thing) - _MOST_ROWS:,} more", "td")])
-    return _table(repr(thing), rows)
+    first = list(islice(elements, _MOST_ROWS + 1))
+    rows += [[(shortened(cell, _LONGEST_TEXT), "td") for cell in row] for row in first[:_MOST_ROWS]]
+    if len(first) > _MOST_ROWS:
+        number = f"{len(thing) - _MOST_ROWS:,} " if hasattr(thing, "__len__") else ""
+        rows.append([(f"... {number}more", "td")])
+    is_long = isinstance(thing, _AS_WRITTEN)
+    return _table(f"{title} of {len(thing):,}" if is_long else repr(thing), rows)
 
 
 def _table(caption: str, rows: Iterable[Iterable[tuple[str, str]]]) -> str:
@@ -59,21 +70,48 @@ def _elements(things: Any) -> tuple[Sequence[str], Iterable[Iterable[str]]]:
     """The headings and the cells of a list."""
     if hasattr(things, "_rows"):
         return things._headings, things._rows()
+    if isinstance(things, _core.OpsetMapping | _core.StringMapping):
+        return ("key", "value"), ((_item(key), str(each)) for key, each in things.items())
+    if isinstance(things, _core.AttributeMapping):
+        things = things.values()
     # A mapping of initializers leaves out those without a name.
-    shown = list(islice(things.all() if hasattr(things, "all") else things, _MOST_ROWS))
+    shown = list(islice(things.all() if hasattr(things, "all") else things, _MOST_ROWS + 1))
     facts = _form(shown[0])[1] if shown else []
     if not facts:
-        return (), [[repr(thing)] for thing in shown]
+        return (), [[_item(thing)] for thing in shown]
     return facts, [[_fact(thing, fact) for fact in facts] for thing in shown]
 
 
+def _as_written(things: Any) -> str:
+    """The first elements, as Python writes a list or a dict, and how many more there are."""
+    # A message takes a line.
+    most, comma = (_MOST_NAMES, ",\n ") if isinstance(things, _MESSAGES) else (_MOST_ROWS, ", ")
+    begin, end = "{}" if isinstance(things, _MAPPINGS) else "[]"
+    if isinstance(things, _MAPPINGS):
+        texts = [f"{_item(key)}: {_item(each)}" for key, each in islice(things.items(), most)]
+    else:
+        texts = [_item(each) for each in islice(things, most)]
+    if len(things) > most:
+        texts.append(f"... {len(things) - most:,} more")
+    return f"{begin}{comma.join(texts)}{end}"
+
+
+def _item(value: object) -> str:
+    if isinstance(value, str | bytes) and len(value) > _LONGEST_TEXT:
+        return f"{value[:_LONGEST_TEXT]!r}..."
+    return repr(value)
+
+
 def _form(thing: Any) -> tuple[str, list[str]]:
-    """The line of `repr`, with places for facts, and the facts that a table shows."""
+    """The line of `repr`, with places for facts, and the facts that a table shows.
+
+    Those of a report are its fields.
+    """
     kind = type(thing).__name__
     if kind == "Model" and thing._document is None:
         return "{state}", ["state"]
     line, facts = _FORMS.get(kind, ("", ""))
-    return line, facts.split()
+    return line, facts.split() or list(getattr(type(thing), "__match_args__", ()))
 
 
 def _fact(thing: Any, fact: str) -> str:
@@ -81,7 +119,7 @@ def _fact(thing: Any, fact: str) -> str:
     text = _FACTS.get(f"{type(thing).__name__}.{fact}")
     if text is not None:
         return text(thing)
-    value = getattr(thing if hasattr(type(thing), fact) else thing.graph, fact)
+    value = getattr(thing, fact)
     return shortened(str(value)) if isinstance(value, str | int) else _names(value)
 
 
@@ -190,6 +228,8 @@ _FACTS: dict[str, Callable[[Any], str]] = {
         f"{domain or 'ai.onnx'} {version}" for domain, version in m.opset_imports.items()
     ),
     "Model.contents": lambda m: _contents(m.graph),
+    "Model.inputs": lambda m: _names(m.graph.inputs),
+    "Model.outputs": lambda m: _names(m.graph.outputs),
     "Model.parameters": lambda m: counted(m.num_parameters, "parameter"),
     "Model.size": lambda m: bytes_in_words(m.nbytes),
     "Node.op_type": lambda n: _operator(n.domain, n.op_type),
@@ -197,6 +237,7 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     "Node.attributes": lambda n: _names(map(_core.wrap, n.proto.attribute)),
     "Node.label": lambda n: f"'{shortened(n.name)}' " if n.name else "",
     "OperatorSet.size": lambda s: counted(len(s.operators), "operator"),
+    "SaveReport.unused": lambda r: _names(f"{n} B of {path}" for path, n in r.unused.items()),
     "SparseTensor.dtype": lambda s: type_name(s.proto.values.data_type),
     "SparseTensor.shape": _shape_of,
     "SparseTensor.values": lambda s: _shape(s.proto.values.dims),

@@ -17,5 +17,4 @@ class ByName(dict[str, Each]):
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
 
-    def _repr_html_(self) -> str:
-        return describe_html(self)
+    _repr_html_ = describe_html

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnxmap._base.file_forms import check_form
+from onnxmap._show.display import describe_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ class SaveReport:
     bytes_referenced: int = 0
     unused: dict[str, int] = field(default_factory=dict)
     left_over: list[str] = field(default_factory=list)
+    _repr_html_ = describe_html
 
 
 @dataclass(frozen=True)

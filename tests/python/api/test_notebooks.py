@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Mapping
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,12 @@ def model() -> onnxmap.Model:
     values = numpy_helper.from_array(np.zeros(4, np.int64), "<b>sparse")
     graph.sparse_initializer.add(values=values, indices=values, dims=[9])
     graph.node[0].attribute.append(helper.make_attribute("<i>axis", 7))
-    made = helper.make_model(graph, producer_name="tests")
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("custom", 1)]
+    made = helper.make_model(graph, producer_name="tests", opset_imports=opsets)
     function = made.functions.add(name="<b>F", domain="custom", input=["i"], output=["o"])
     function.attribute.append("a")
     function.node.append(helper.make_node("Op", ["i"], ["o"]))
-    helper.set_model_props(made, {"author": "somebody"})
+    helper.set_model_props(made, {"author": "<b>somebody"})
     return onnxmap.loads(made.SerializeToString())
 
 
@@ -88,6 +90,27 @@ TABLES: dict[str, tuple[Any, list[list[str]]]] = {
         lambda m: m.proto.graph.input, [["<onnxmap.ProtoView ValueInfoProto, 21 bytes>"]],
     ),
     "no views": (lambda m: m.proto.functions, []),
+    "attributes": (
+        lambda m: m.graph.nodes[0].attributes,
+        [["name", "type", "value"], ["<i>axis", "INT", "7"]],
+    ),
+    "metadata": (lambda m: m.metadata_props, [["key", "value"], ["'author'", "<b>somebody"]]),
+    "operator sets": (
+        lambda m: m.opset_imports, [["key", "value"], ["''", "21"], ["'custom'", "1"]],
+    ),
+    "names": (lambda m: m.graph.nodes[0].inputs, [["'v0'"], ["'w'"]]),
+    "no names": (lambda m: m.graph.nodes[NODES - 1].metadata_props, [["key", "value"]]),
+    "numbers": (lambda m: m.graph.proto.initializer[0].dims, [["2"], ["3"]]),
+    "findings": (
+        lambda m: m.check(),
+        [["severity", "rule", "where", "message"], ["error", "operator.unknown", "graph.node[0]"]],
+    ),
+    "differences": (
+        lambda m: onnxmap.diff(m, changed(m)),
+        [["part", "difference"],
+         ["metadata", '~ metadata_props["author"]: "<b>somebody" -> "me"'],
+         ["outputs", """- 'v60' at graph.output["v60"]"""]],
+    ),
     "residency": (
         lambda m: m.residency(),
         [["name", "in memory", "size"], ["w", "24 B", "24 B"], ["<i>shape", "32 B", "32 B"]],
@@ -99,12 +122,26 @@ TABLES: dict[str, tuple[Any, list[list[str]]]] = {
 }  # fmt: skip
 
 
+def changed(model: onnxmap.Model) -> onnxmap.Model:
+    other = onnxmap.loads(model.proto.SerializeToString())
+    other.metadata_props["author"] = "me"
+    del other.graph.outputs[0]
+    return other
+
+
+def caption_of(things: Any) -> str:
+    kind = type(things).__name__
+    mappings = ("AttributeMapping", "OpsetMapping", "StringMapping")
+    is_long = kind in ("MessageList", "ValueList", *mappings)
+    return f"onnxmap.{kind} of {len(things)}" if is_long else repr(things)
+
+
 @pytest.mark.parametrize("of", TABLES)
 def test_lists_are_tables(of: str, model: onnxmap.Model) -> None:
     find, expected = TABLES[of]
     things = find(model)
     table = Table(things._repr_html_())
-    assert table.caption == repr(things)
+    assert table.caption == caption_of(things)
     assert set(table.tags) <= {"table", "caption", "tr", "th", "td"}  # nothing from the file
     assert len(table.rows) >= len(expected)
     for row, begin in zip(table.rows, expected, strict=False):
@@ -112,10 +149,6 @@ def test_lists_are_tables(of: str, model: onnxmap.Model) -> None:
 
 
 def test_descriptions_name_the_class_and_the_count(model: onnxmap.Model) -> None:
-    assert repr(model.graph.nodes) == "<60 x Node>"
-    assert repr(model.proto.graph.node) == "<60 x NodeProto>"
-    assert repr(model.graph.quantization_annotations) == "<0 x QuantizationAnnotation>"
-    assert repr(model.graph.inputs) == "<1 x ValueInfo>"
     assert repr(model.functions[0]).endswith(", 1 node>")
     assert repr(model.graph.sparse_initializers) == "<onnxmap.SparseInitializers of 1 tensor>"
     many = helper.make_graph([helper.make_node("Op", [], [])] * 2000, "g", [], [])
@@ -154,6 +187,60 @@ def test_facts_are_tables(of: str, model: onnxmap.Model) -> None:
     assert all(facts.values())
 
 
+def facts_of(report: Any) -> dict[str, str]:
+    table = Table(report._repr_html_())
+    assert table.caption == f"onnxmap.{type(report).__name__}"
+    return dict(table.rows)  # type: ignore[arg-type]
+
+
+def test_reports_are_tables(model: onnxmap.Model, tmp_path: Path) -> None:
+    model.initializers["unused"] = np.zeros(3, np.float32)
+    rebased = model.rebase({"w": np.ones((2, 3), np.float32)}, strict=False)
+    assert facts_of(rebased) == {"matched": "w", "missing": "<i>shape, unused", "unused": ""}
+    assert facts_of(model.set_dims({"N": 5})) == {"value_infos": "", "constants": ""}
+    long = onnxmap.DimReport([f"<i>{n}" for n in range(9)], [])
+    assert facts_of(long)["value_infos"].endswith(", <i>7, ... 1 more")
+    pruned = facts_of(model.prune())
+    assert pruned["initializers"] == "<i>shape, unused, <b>sparse"
+    assert list(pruned) == ["nodes", "initializers", "value_infos", "functions", "opset_imports"]
+    saved = facts_of(
+        model.save(tmp_path / "<b>.onnx", external_data="data", size_threshold_bytes=0)
+    )
+    assert saved["files"].endswith("/<b>.onnx")
+    assert int(saved["bytes_written"]) > 0
+    assert saved["unused"].startswith("0 B of /")
+
+
+def test_a_table_of_findings_has_errors_first_and_says_how_many_are_left() -> None:
+    graph = helper.make_graph([helper.make_node("\x1b[31mOp", ["x"], [])] * 70, "g", [], [])
+    report = onnxmap.loads(helper.make_model(graph).SerializeToString()).check(strict=True)
+    table = Table(report._repr_html_())
+    severities = [row[0] for row in table.rows[1:-1]]
+    assert severities == sorted(severities, key=("error", "warning", "hint").index)
+    assert len(table.rows) == 1 + 50 + 1
+    assert table.rows[-1] == [f"... {len(report) - 50:,} more"]
+    assert "\x1b" not in report._repr_html_()
+    assert table.caption == f"<onnxmap.CheckReport: {report.summary()}>"
+
+
+def test_a_table_of_differences_shows_what_changed_in_a_node(model: onnxmap.Model) -> None:
+    other = onnxmap.loads(model.proto.SerializeToString())
+    other.graph.nodes[0].attributes["<i>axis"] = 8
+    diff = onnxmap.diff(model, other)
+    assert repr(diff) == "<onnxmap.ModelDiff: 1 node>"
+    rows = Table(diff._repr_html_()).rows
+    assert rows == [
+        ["part", "difference"],
+        ["nodes", "~ <b>&Op 'n0' at graph.node[0]"], ["nodes", 'attribute["<i>axis"].i: 7 -> 8'],
+    ]  # fmt: skip
+    for node in other.graph.nodes:
+        node.doc_string = "x" * 1000
+        node.name = f"{node.name}{'y' * 1000}"
+    rows = Table(onnxmap.diff(model, other)._repr_html_()).rows
+    assert ["nodes", "... and 50 more changed"] in rows
+    assert max(len(cell) for row in rows for cell in row) <= 300
+
+
 def test_keys_complete_in_mappings_and_lists(model: onnxmap.Model) -> None:
     assert model.initializers._ipython_key_completions_() == ["w", "<i>shape"]
     assert model.graph.nodes._ipython_key_completions_()[:2] == ["n0", "n1"]
@@ -162,7 +249,7 @@ def test_keys_complete_in_mappings_and_lists(model: onnxmap.Model) -> None:
     residency: Any = model.residency()
     for mapping, keys in (
         (model.metadata_props, ["author"]),
-        (model.opset_imports, [""]),
+        (model.opset_imports, ["", "custom"]),
         (model.graph.nodes[0].attributes, ["<i>axis"]),
         (residency, ["w", "<i>shape"]),
     ):
@@ -184,8 +271,8 @@ def test_a_node_shows_its_attributes(model: onnxmap.Model) -> None:
 def test_a_mapping_is_shown_and_copied_as_a_dict(model: onnxmap.Model) -> None:
     found: Any = model.metadata_props
     assert isinstance(found, Mapping)
-    assert found == {"author": "somebody"} == dict(found)
-    assert repr(found) == "{'author': 'somebody'}"
+    assert found == {"author": "<b>somebody"} == dict(found)
+    assert repr(found) == "{'author': '<b>somebody'}"
     assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found
     with pytest.raises(AttributeError):
         found.author = "x"

@@ -91,7 +91,7 @@ def test_nodes_of_two_bytes_take_bounded_memory() -> None:
     assert len(found.nodes) + found.left_out == count
     assert found.left_out > count / 2
     assert not found.same
-    assert f"{found.left_out} more differences are not listed" in str(found)
+    assert f"... and {found.left_out:,} more difference" in str(found)
     assert found.to_dict()["left_out"] == found.left_out
 
 

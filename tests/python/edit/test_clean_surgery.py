@@ -20,7 +20,7 @@ from support.surgery.models import floats
 from support.surgery.random_models import random_model, shuffled
 
 import onnxmap
-from onnxmap.types import PruneReport
+from onnxmap import PruneReport
 
 SEEDS = range(100 if EXHAUSTIVE else 6)
 

@@ -11,7 +11,7 @@ from onnx import AttributeProto, helper, numpy_helper
 from support.edits.rich_model import saved
 from support.surgery.models import floats, loads
 
-from onnxmap.types import DimReport, PruneReport
+from onnxmap import DimReport, PruneReport
 
 
 def float_info(name: str, shape: list[int]) -> onnx.ValueInfoProto:

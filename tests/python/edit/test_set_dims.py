@@ -14,7 +14,7 @@ from support.edits.rich_model import saved
 from support.surgery.programs import errors
 
 import onnxmap
-from onnxmap.types import DimReport
+from onnxmap import DimReport
 
 Shape = list[Any]
 

@@ -294,7 +294,7 @@ m.graph.name
 
 
 def test_what_objects_of_messages_are() -> None:
-    """They are made when they are asked for, and lists are shown by their length."""
+    """They are made when they are asked for, and lists show the types and sizes of messages."""
     program = """
 n = new("NodeProto", attribute=[{"i": 1}])
 n.attribute is n.attribute
@@ -305,5 +305,5 @@ str(n.attribute)
     assert disagreements(program) == [
         ("n.attribute is n.attribute", True, False),
         ("n.attribute[0] is n.attribute[0]", True, False),
-        ("str(n.attribute)", b"[i: 1\n]", b"<1 x AttributeProto>"),
+        ("str(n.attribute)", b"[i: 1\n]", b"[<onnxmap.ProtoView AttributeProto, 2 bytes>]"),
     ]
