@@ -40,14 +40,15 @@ std::string element_text(const ValueType& type) {
 
 std::string shape_text(const ValueType& type) {
     constexpr std::size_t kMostShown = 8;
+    constexpr std::size_t kMostOfName = 80;
     if (!type.shape) return "";
-    std::string text = "[";
+    std::string text = " [";
     for (std::size_t i = 0; i < std::min(type.shape->size(), kMostShown); ++i) {
         const Dimension& dim = (*type.shape)[i];
         if (i != 0) text += ", ";
         text += dim.value           ? std::to_string(*dim.value)
                 : dim.param.empty() ? "?"
-                                    : in_quotes(dim.param);
+                                    : escaped(dim.param.substr(0, kMostOfName), '"');
     }
     return text + (type.shape->size() > kMostShown ? ", ...]" : "]");
 }

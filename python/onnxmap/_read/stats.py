@@ -130,7 +130,7 @@ def cells(found: TensorStats) -> tuple[str, ...]:
     """Return the texts of a table's line, under HEADINGS."""
     return (
         "" if found.dtype is None else type_name(found.dtype),
-        "" if found.shape is None else "x".join(map(str, found.shape)) or "scalar",
+        "" if found.shape is None else str(list(found.shape)),
         *map(number_in_words, (found.min, found.max, found.mean, found.std)),
         _share_in_words(found),
         f"{found.nans:,}",

@@ -203,7 +203,7 @@ def _value_totals(rows: Sequence[Row]) -> str:
 # Each cell is one word, so that it is one field for awk and sort.
 _FACT_COLUMNS: Mapping[table.Column, Callable[[Row], str]] = {
     table.Column("type"): lambda row: "sparse:" * row.facts["sparse"] + row.facts["dtype"],
-    table.Text("shape"): lambda row: shape_in_words(row.facts["shape"]),
+    table.Shape("shape"): lambda row: shape_in_words(row.facts["shape"]),
     table.Number("bytes"): lambda row: f"{row.facts['nbytes']:,}",
     table.Text("in", spare=True): lambda row: row.facts["file"] or "inline",
     table.Number("offset", style="dim", spare=True): lambda row: _or_dash(row.facts["offset"]),

@@ -102,7 +102,7 @@ def _print(rows: Iterable[Row], histograms: Histograms | None) -> None:
         texts.append(["total" if name is None else name, dtype, shape, *numbers, *counts])
         if histograms is not None:
             texts[-1].append(spread_in_words(histograms[name][0]) if name in histograms else "")
-    type_and_shape = table.Column("type", spare=True), table.Text("shape", spare=True)
+    type_and_shape = table.Column("type", spare=True), table.Shape("shape", spare=True)
     others = map(table.Number, ("min", "max", "mean", "std", "zeros", "nan", "inf"))
     spread = [table.Column("histogram", style="blue")] if histograms is not None else []
     table.print_table([table.Name("name"), *type_and_shape, *others, *spread], texts)

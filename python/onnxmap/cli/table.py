@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import repeat
 from typing import Any
 
 from onnxmap.cli.text import cut, escape
@@ -31,6 +32,7 @@ class Column:
         spare: whether a narrow terminal leaves the column out.
         least: on a narrow terminal, cells go on in the next line if they have more characters than
             this; None keeps them on one line.
+        apart: what stands between digits or words for people; a pipe gets cells without it.
     """
 
     heading: str = ""
@@ -38,11 +40,14 @@ class Column:
     right: bool = False
     spare: bool = False
     least: int | None = None
+    apart: str = ""
 
 
 Name = partial(Column, style="cyan", least=24)
 Text = partial(Column, least=12)
-Number = partial(Column, right=True)
+# `sort -n` and awk read 1,000 as 1, and [2, 3] as two fields.
+Number = partial(Column, right=True, apart=",")
+Shape = partial(Text, apart=" ")
 
 
 def print_table(columns: Sequence[Column], rows: Rows, footer: str = "") -> None:
@@ -54,7 +59,11 @@ def print_table(columns: Sequence[Column], rows: Rows, footer: str = "") -> None
         footer: a last line, which only a terminal gets.
     """
     is_terminal = sys.stdout.isatty()
-    shown = ([cut(escape(cell), _MOST_CHARACTERS) for cell in row] for row in rows)
+    gaps = ["" if is_terminal else column.apart for column in columns]
+    shown = (
+        [cut(escape(cell), _MOST_CHARACTERS) for cell in map(str.replace, row, gaps, repeat(""))]
+        for row in rows
+    )
     if is_terminal and len(rows) <= _MOST_ROWS and find_spec("rich") is not None:
         _draw(columns, list(shown), footer)
         return

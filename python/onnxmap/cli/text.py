@@ -14,9 +14,8 @@ from onnxmap.errors import printable
 escape = printable
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
-TIMES = "\N{MULTIPLICATION SIGN}"
 # For terminals that show only ASCII: one character for one, so that columns stay aligned.
-IN_ASCII = {"µ": "u", "·": "-", TIMES: "x", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
+IN_ASCII = {"µ": "u", "·": "-", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
 _BARS = "▁▂▃▄▅▆▇█"  # of rising height
 IN_ASCII |= zip(_BARS, "_.-=+*%#", strict=True)
 
@@ -84,9 +83,7 @@ def short_path(path: str) -> str:
 
 
 def shape_in_words(shape: Sequence[int | str | None] | None) -> str:
-    """Return the dimensions with times signs between, `?` if unknown; or `scalar`, `any shape`."""
+    """Return `[batch, 3, ?]`, `[]` for a scalar, or `unknown rank`, as messages and reprs do."""
     if shape is None:
-        return "any shape"
-    if not shape:
-        return "scalar"
-    return TIMES.join("?" if dim is None else escape(str(dim)) for dim in shape)
+        return "unknown rank"
+    return f"[{', '.join('?' if dim is None else escape(str(dim)) for dim in shape)}]"

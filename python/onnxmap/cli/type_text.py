@@ -1,4 +1,4 @@
-"""Types of values as text, like `FLOAT scalar` or `optional sequence of INT64 any shape`."""
+"""Types of values as text, like `FLOAT [N, 3]` or `optional sequence of INT64 []`."""
 
 from __future__ import annotations
 

@@ -46,14 +46,24 @@ def without_codes(text: str) -> list[str]:
 
 
 TABBED = ["name\ttype\tbytes", "w[bold].1\tFLOAT\t80", f"{ESCAPED}\t[red]INT8\t1,000"]
+PIPED = [line.replace("1,000", "1000") for line in TABBED]
 
 
 class TestPlainLines:
     def test_a_pipe_gets_tabs_and_no_footer(self, capsys: pytest.CaptureFixture[str]) -> None:
         table.print_table(COLUMNS, ROWS, footer="2 tensors")
-        assert capsys.readouterr().out.splitlines() == TABBED
+        assert capsys.readouterr().out.splitlines() == PIPED
         table.print_table([table.Name(), table.Column(), table.Number()], ROWS)
-        assert capsys.readouterr().out.splitlines() == TABBED[1:]
+        assert capsys.readouterr().out.splitlines() == PIPED[1:]
+
+    def test_a_pipe_gets_numbers_and_shapes_in_one_word(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        columns = [table.Name(), table.Shape(), table.Number()]
+        table.print_table(columns, [("a, b", "[16, N]", "16,777,216")])
+        assert capsys.readouterr().out == "a, b\t[16,N]\t16777216\n"
+        table.print_table(columns, [("and more",)])
+        assert capsys.readouterr().out == "and more\n"
 
     def test_a_terminal_without_rich_gets_tabs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "rich", None)
