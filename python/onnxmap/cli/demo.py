@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
+import os
 import shlex
+import shutil
 import tempfile
 import time
 from argparse import ArgumentParser, Namespace
@@ -30,19 +33,33 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Run `onnxmap demo`."""
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as copies:
-        folder = arguments.keep or Path(scratch)
-        paths = [folder / MODEL, folder / WEIGHTS]
-        for path in paths:
-            if path.exists():
-                raise UsageError(f"{path} exists already: choose another folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        write_demo_model(folder)
+        write_demo_model(Path(scratch))
+        state = ", gone after this" if arguments.keep is None else _keep(scratch, arguments.keep)
+        paths = [Path(arguments.keep or scratch, name) for name in (MODEL, WEIGHTS)]
         sizes = {str(path): path.stat().st_size for path in paths}
         steps = list(_steps(paths[0], Path(copies, MODEL)))
     if arguments.json:
         print_json({"files": sizes, "steps": steps})
     else:
-        _print(sizes, steps, kept=arguments.keep is not None)
+        _print(sizes, steps, state, kept=arguments.keep is not None)
+
+
+def _keep(made: str, folder: Path) -> str:
+    """Move the files into the folder, where they may be already; return what the page says of it.
+
+    Raises:
+        UsageError: the folder has another file of such a name.
+    """
+    present = [name for name in (MODEL, WEIGHTS) if os.path.lexists(folder / name)]
+    for name in present:
+        if not filecmp.cmp(Path(made, name), folder / name, shallow=False):
+            size = bytes_in_words((folder / name).stat().st_size)
+            what = f"exists already, and is another file than the demo's, of {size}"
+            raise UsageError(f"{folder / name} {what}: choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in {MODEL, WEIGHTS}.difference(present):
+        shutil.move(Path(made, name), folder / name)
+    return ", there already" if len(present) == 2 else ""
 
 
 def _steps(path: Path, copy: Path) -> Iterator[Step]:
@@ -70,10 +87,9 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return work(), time.perf_counter() - start
 
 
-def _print(sizes: Mapping[str, int], steps: Sequence[Step], *, kept: bool) -> None:
-    gone = "" if kept else ", gone after this"
+def _print(sizes: Mapping[str, int], steps: Sequence[Step], state: str, *, kept: bool) -> None:
     size = bytes_in_words(sum(sizes.values()))
-    print(f"A small language model with random weights{gone}  {size}\n")
+    print(f"A small language model with random weights{state}  {size}\n")
     columns = table.Name(), table.Number(style="green"), table.Text()
     rows = [(each["code"], seconds_in_words(each["seconds"]), each["result"]) for each in steps]
     table.print_table(columns, rows)

@@ -2,11 +2,12 @@
 
 It has the outline of a small language model: an embedding and a head in an external file,
 half-precision layers inline, one sample tensor of each element type, a subgraph with its own
-weight, and a function. It passes onnx's checker. Only NumPy and ml_dtypes are needed to make it.
+weight, and two functions. It passes onnx's checker. Only NumPy and ml_dtypes are needed to make it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,14 @@ def write_demo_model(folder: Path) -> None:
         ]
     # Every type holds small positive integers almost exactly, even FLOAT8E8M0 (powers of two).
     values = random.integers(1, 9, SAMPLE_SHAPE)
+    samples = []
     for kind in DataType:
         if kind not in WITHOUT_WIDTH and kind.bits % 8 == 0:
-            initializers.append(_tensor(f"sample.{kind.name.lower()}", kind, values))
+            samples.append(f"sample.{kind.name.lower()}")
+            initializers.append(_tensor(samples[-1], kind, values))
     initializers.append(_tensor("gate.open", DataType.BOOL, np.array(True)))
     graph = onnxmap.make_graph(
-        _nodes(_weight(random, "gate.bias", DataType.FLOAT, HIDDEN)),
+        _nodes(_weight(random, "gate.bias", DataType.FLOAT, HIDDEN), samples),
         "demo",
         [onnxmap.make_tensor_value_info("tokens", DataType.INT64, ("batch", "length"))],
         [_floats("logits", VOCABULARY)],
@@ -56,7 +59,7 @@ def write_demo_model(folder: Path) -> None:
     model = onnxmap.make_model(
         graph,
         opset_imports={"": OPSET_VERSION, OWN_DOMAIN: 1},
-        functions=[_swish()],
+        functions=[_swish(), _total(samples)],
         ir_version=IR_VERSION,
         producer_name="onnxmap demo",
         producer_version=onnxmap.__version__,
@@ -82,7 +85,7 @@ def _floats(name: str, size: int) -> ProtoView:
     return onnxmap.make_tensor_value_info(name, DataType.FLOAT, ("batch", "length", size))
 
 
-def _nodes(bias: ProtoView) -> list[ProtoView]:
+def _nodes(bias: ProtoView, samples: Sequence[str]) -> list[ProtoView]:
     nodes = [_node("Gather", "embedding.weight tokens", "hidden.0")]
     for layer in range(LAYERS):
         own, hidden = f"layers.{layer}", f"hidden.{layer}"
@@ -104,15 +107,26 @@ def _nodes(bias: ProtoView) -> list[ProtoView]:
         *nodes,
         _node("If", "gate.open", "gated", then_branch=with_bias, else_branch=as_it_is),
         _node("MatMul", "gated head.weight", "logits"),
+        _node("Total", " ".join(samples), "total", domain=OWN_DOMAIN),
     ]
 
 
 def _swish() -> ProtoView:
     nodes = [_node("Sigmoid", "x", "gate"), _node("Mul", "x gate", "y")]
+    return _function("Swish", ["x"], nodes, "x * sigmoid(x)")
+
+
+def _total(samples: Sequence[str]) -> ProtoView:
+    """The sum of the samples, so that each has a use: onnxruntime warns of those without one."""
+    real = [name for name in samples if "complex" not in name]
+    nodes = [_node("Cast", name, f"{name}.float", to=int(DataType.FLOAT)) for name in real]
+    nodes.append(_node("Sum", " ".join(f"{name}.float" for name in real), "y"))
+    return _function("Total", samples, nodes, "the sum of the numbers that are real")
+
+
+def _function(name: str, inputs: Sequence[str], nodes: Sequence[ProtoView], doc: str) -> ProtoView:
     opsets = [onnxmap.make_opsetid("", OPSET_VERSION)]
-    return onnxmap.make_function(
-        OWN_DOMAIN, "Swish", ["x"], ["y"], nodes, opsets, doc_string="x * sigmoid(x)"
-    )
+    return onnxmap.make_function(OWN_DOMAIN, name, inputs, ["y"], nodes, opsets, doc_string=doc)
 
 
 def _node(op_type: str, inputs: str, output: str, domain: str = "", **attributes: Any) -> ProtoView:

@@ -13,6 +13,8 @@ import pytest
 from onnx import helper, numpy_helper
 from support.processes.command_line import Run, on_terminal, piped
 
+import onnxmap
+
 
 class TestDemo:
     def test_does_what_it_promises(self, run: Run) -> None:
@@ -21,7 +23,7 @@ class TestDemo:
         facts = json.loads(ran.out)
         assert 20e6 < sum(facts["files"].values()) < 100e6
         assert {step["code"]: step["result"] for step in facts["steps"]} == {
-            'model = onnxmap.load("demo.onnx")': "45 nodes, 41 initializers",
+            'model = onnxmap.load("demo.onnx")': "46 nodes, 41 initializers",
             "views = model.views()": "41 arrays of 20 types, 0 B copied",
             'model.stream(window="8MiB")': "47.4 MB, 8 MiB of them at a time",
             'model.save("copy/demo.onnx")': "47.4 MB from file to file",
@@ -34,8 +36,6 @@ class TestDemo:
         assert not any(Path(file).parent.exists() for file in files)
 
     def test_model_is_valid_and_reads_equal_to_the_official_package(self, demo: Path) -> None:
-        import onnxmap
-
         onnx.checker.check_model(str(demo), full_check=True)
         stored = onnx.load(demo, load_external_data=False).graph.initializer
         places = [{entry.key: entry.value for entry in tensor.external_data} for tensor in stored]
@@ -52,8 +52,41 @@ class TestDemo:
         (tmp_path / "demo.weights.data").write_text("mine")
         ran = run("demo", "--keep", tmp_path)
         assert (ran.status, ran.out) == (2, "")
-        assert "exists already" in ran.err
+        assert (
+            "demo.weights.data exists already, and is another file than the demo's, of 4 B"
+            in ran.err
+        )
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+    def test_goes_on_with_what_it_made(self, run: Run, tmp_path: Path) -> None:
+        first = run("demo", "--keep", tmp_path)
+        assert "there already" not in first.out
+        made = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+        assert set(made) == {"demo.onnx", "demo.weights.data"}
+        again = run("demo", "--keep", tmp_path)
+        assert (again.status, again.err) == (0, "")
+        assert "random weights, there already" in again.out
+        assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == made
+        (tmp_path / "demo.onnx").unlink()
+        assert run("demo", "--keep", tmp_path).status == 0
+        assert (tmp_path / "demo.onnx").exists()
+        onnxmap.append(tmp_path / "demo.onnx", metadata_props={"edited": "yes"})
+        ran = run("demo", "--keep", tmp_path)
+        assert (ran.status, ran.out) == (2, "")
+        assert (
+            "demo.onnx exists already, and is another file than the demo's, of 13.8 MB" in ran.err
+        )
+
+    def test_its_session_logs_nothing(self, demo: Path) -> None:
+        pytest.importorskip("onnxruntime")
+        code = f"import onnxmap; print(onnxmap.load({str(demo)!r}).session().get_outputs()[0].name)"
+        ran = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "logits\n", "")
+
+    def test_has_nothing_that_check_finds(self, demo: Path) -> None:
+        assert list(onnxmap.load(demo).check()) == []
 
     def test_ends_with_commands_that_work(self, tmp_path: Path) -> None:
         """Also for a folder whose name a shell would split."""
@@ -70,7 +103,7 @@ class TestDemo:
                 ran = subprocess.run(
                     [sys.executable, *words[1:]], capture_output=True, text=True, check=False
                 )
-                assert "45 nodes" in ran.stdout
+                assert "46 nodes" in ran.stdout
             assert (ran.returncode, ran.stderr) == (0, "")
 
     def test_ends_with_how_to_keep_the_model(self) -> None:

@@ -31,8 +31,8 @@ class TestShow:
         constants = [node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"]
         tensors = [*model.graph.initializer, *constants]
         assert facts["num_parameters"] == sum(math.prod(each.dims) for each in tensors)
-        assert facts["inputs"] == [{"name": "x", "type": "FLOAT batch×3×?"}]  # noqa: RUF001
-        assert facts["outputs"] == [{"name": "y", "type": "sequence of INT64 any shape"}]
+        assert facts["inputs"] == [{"name": "x", "type": "FLOAT [batch, 3, ?]"}]
+        assert facts["outputs"] == [{"name": "y", "type": "sequence of INT64 unknown rank"}]
         assert facts["metadata_props"] == {"author": "somebody"}
         assert facts["external_files"] == facts["functions"] == []
         assert facts["elsewhere"] == {
@@ -51,12 +51,13 @@ class TestShow:
             "model\tdemo.onnx\t13.8 MB\topened in ",
             "onnxmap demo",
             "IR 12 · ai.onnx 24 · onnxmap.demo 1",
-            "45 nodes · 41 initializers · 15,009,537 parameters · 47.4 MB",
-            "inputs\ttokens\tINT64 batch×length",  # noqa: RUF001
+            "46 nodes · 41 initializers · 15,009,537 parameters · 47.4 MB",
+            "inputs\ttokens\tINT64 [batch, length]",
             "operators\tMatMul\t13\t█",
             "… and 12 more",
             "files\tdemo.weights.data\t33.6 MB",
             "functions\tonnxmap.demo::Swish\t2 nodes",
+            "functions\tonnxmap.demo::Total\t19 nodes",
             "metadata\tlicense\tApache-2.0",
         ):
             assert told in page
