@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._base.schema import is_repeated, message_rows, schema
-
-if TYPE_CHECKING:
-    from onnxmap import _core
 
 Shape = tuple["int | str | None", ...]
 
@@ -199,6 +197,11 @@ def message_type(message: str) -> MessageType:
 def message_types() -> list[str]:
     """Return the names of all types of messages, as `new` and `loads_proto` take them."""
     return list(schema()["messages"])
+
+
+def rule_names() -> list[str]:
+    """Return the names of all rules of `check` but `onnx.checker`, as `select` takes them."""
+    return [str(rule[0]) for rule in _core.rules()]
 
 
 def enum_types() -> dict[str, dict[str, int]]:

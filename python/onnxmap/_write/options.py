@@ -133,7 +133,7 @@ class SaveOptions:
                 "a safetensors file cannot store equal tensors once; pass dedupe=False"
             )
         if self.attributes and external in (None, False):
-            raise ValueError('attributes needs external_data, the name of a data file or "view"')
+            raise ValueError('attributes needs external_data=... or external_data="view"')
         for name in ("dtype", "alignment"):
             if external == "view" and getattr(self, name) is not None:
                 raise ValueError(

@@ -55,6 +55,25 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: {escape(message)} (see '{self.prog} --help')\n")
 
+    def option(self, name: str, given: str) -> str | None:
+        """Return the option for an argument or a verb of the package; None if there is none.
+
+        Args:
+            name: its name.
+            given: the value of the argument; `...` or nothing stands for any.
+        """
+        options = [each for each in self._actions if each.option_strings]
+        words = {each: each.option_strings[0] for each in options}
+        named = [each for each in options if name in (each.dest, words[each][2:].replace("-", "_"))]
+        # A value may have a flag of its own, such as --inline for external_data=False.
+        named.sort(key=lambda each: (each.nargs == 0) == (given == "..."))
+        for each in named:
+            if each.nargs != 0:
+                return f"{words[each]} {each.metavar if given in ('', '...') else given}"
+            if given in ("", "...", str(each.const)):
+                return words[each]
+        return None
+
 
 class _ShowVersion(argparse.Action):
     """`--version`. It reads the package's metadata only when it is used, because that is slow."""
@@ -86,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         flag(command, "--json", "print JSON, for programs")
         if name != "demo":
             add_opening_options(command)
-        command.set_defaults(run=module.run, parser=command)
+        command.set_defaults(run=module.run, parser=command, commands=commands.choices)
     return parser
 
 
@@ -154,12 +173,11 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    usage, words = None, list(sys.argv[1:] if argv is None else argv)
+    arguments, words = None, list(sys.argv[1:] if argv is None else argv)
     try:
         if sys.stdout is None:  # as by `>&-`
             raise UsageError("standard output is closed")
         arguments = _parse(words)
-        usage = arguments.parser.format_usage()
         status: int | None = arguments.run(arguments)
         # At interpreter exit, the error of a closed pipe could no longer be caught.
         sys.stdout.flush()
@@ -174,7 +192,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except (OnnxMapError, OSError, UsageError, ImportError, Warning) as failure:
         if isinstance(failure, ImportError):
             failure = missing_package(failure, words)
-        complain(failure, usage)
+        complain(failure, arguments)
         try:
             if sys.stdout is not None:
                 sys.stdout.flush()

@@ -26,6 +26,19 @@ def folders(prefix: str, **_: object) -> Iterable[str]:
     return offered
 
 
+def last_of(prefix: str, apart: str, names: Iterable[str], end: str = "") -> list[str]:
+    """Return the words that end in one of the names, and in `end`.
+
+    Args:
+        prefix: the word so far. What it has before the last of the characters `apart` stays.
+        apart: the characters between the parts of a word.
+        names: what the last part may be.
+        end: what stands behind a name.
+    """
+    before = prefix[: max((prefix.rfind(each) + 1 for each in apart), default=0)]
+    return [f"{before}{name}{end}" for name in names]
+
+
 class InDict(argparse.Action):
     """Collects the pairs that `type` returns in a dict, for an option with several names."""
 

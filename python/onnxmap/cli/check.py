@@ -8,10 +8,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import onnxmap
-from onnxmap.cli.arguments import chosen, flag, valued
-from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, wrong_values
+from onnxmap.cli.arguments import chosen, flag, last_of, valued
+from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, with_options, wrong_values
 from onnxmap.cli.model_file import open_model_or_operators, opened
 from onnxmap.cli.text import escape, print_json_list, short_path
+from onnxmap.types import rule_names
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,8 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     flag(parser, "--no-operators", text, action="store_false", dest="operators")
     flag(parser, "--full", "also ask onnx.checker, with its inference (needs the extra onnx)")
     text = "look for these rules alone: node.*,value.cycle"
-    valued(parser, "--select", "RULES", text, type=_rules)
-    valued(parser, "--ignore", "RULES", "leave these rules out", type=_rules)
+    valued(parser, "--select", "RULES", text, _complete_rules, type=_rules)
+    valued(parser, "--ignore", "RULES", "leave these rules out", _complete_rules, type=_rules)
 
 
 def run(arguments: Namespace) -> int:
@@ -36,7 +37,8 @@ def run(arguments: Namespace) -> int:
     else:
         for name, report in reports.items():
             head = f"{escape(short_path(name))}: {report.summary()}"
-            print(head, *report.lines(), sep="\n  ")
+            lines = (with_options(line, arguments) for line in report.lines())
+            print(head, *lines, sep="\n  ")
     if len(reports) < len(set(arguments.names)):
         return BAD_INPUT
     return DONE if all(report.ok for report in reports.values()) else FINDINGS
@@ -50,6 +52,10 @@ def _report(name: str, arguments: Namespace) -> onnxmap.CheckReport:
             return checked.check(**options)
         options |= chosen(arguments, ("values", "full", "operators"))
         return checked.check(**options)
+
+
+def _complete_rules(prefix: str, **_: object) -> list[str]:
+    return last_of(prefix, ",", rule_names())
 
 
 def _rules(text: str) -> list[str]:

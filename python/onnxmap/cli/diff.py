@@ -13,8 +13,8 @@ from typing import Any
 import onnxmap
 from onnxmap.cli.arguments import chosen, flag
 from onnxmap.cli.bar import progress_bar
-from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError, wrong_values
-from onnxmap.cli.model_file import STANDARD_INPUT, open_model
+from onnxmap.cli.exit_status import DONE, FINDINGS, wrong_values
+from onnxmap.cli.model_file import open_models
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,10 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run `onnxmap diff`."""
-    if arguments.a == arguments.b == STANDARD_INPUT:
-        raise UsageError("standard input can be only one of the models")
     how = chosen(arguments, ("atol", "rtol", "ignore", "cast"))
-    a, b = (open_model(each, arguments) for each in (arguments.a, arguments.b))
+    a, b = open_models((arguments.a, arguments.b), arguments)
     with a, b, progress_bar("comparing") as bar, wrong_values():
         found = onnxmap.diff(a, b, progress=bar, **how)
     print_diff(found, arguments)

@@ -11,13 +11,20 @@ from __future__ import annotations
 import copy
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import pair, size, valued
+from onnxmap.cli.arguments import Completer, at_least_one, nothing, pair, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
-from onnxmap.cli.model_file import STANDARD_INPUT, open_model
+from onnxmap.cli.model_file import (
+    complete_dims,
+    complete_inputs,
+    complete_names,
+    open_model,
+    value_names,
+)
 from onnxmap.cli.save import check_saving_options
 from onnxmap.cli.saving import checked_text
 from onnxmap.cli.surgery import add_ending_options, save_or_show
@@ -26,7 +33,7 @@ from onnxmap.errors import OnnxMapError
 _MOST_BYTES = 2**63 - 1  # of a tensor
 # Verbs without a value, which are methods of Model.
 _PLAIN = {
-    "--infer-shapes": "add the types of inner values; needs the package onnx",
+    "--infer-shapes": "add the types of inner values, also if nodes compute them; needs onnx",
     "--prune": "remove what no output needs",
     "--sort": "put each node behind those whose values it uses",
     "--dedupe": "let initializers with the same bits be one",
@@ -40,28 +47,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="the new file, or IN; - is standard output")
     group = parser.add_argument_group("what to do; options may be repeated")
 
-    def verb(name: str, form: str, text: str, read: Callable[[str], Any], **others: Any) -> None:
-        def value(word: str) -> tuple[str, Any]:
-            return name, read(checked_text(word))
-
-        others |= {"dest": "verbs", "action": "append", "type": value}
-        valued(group, name, form, text, **others)
-
-    verb("--rename", "OLD=NEW", "give a value another name", pair)
-    verb("--replace-uses", "OLD=NEW", "let all that uses OLD use NEW", pair)
-    text = "let the first input of a node take its place; name the node, or a value it makes"
-    verb("--bypass", "NODE", text, str)
-    verb("--add-output", "VALUE", "make a value an output", str)
-    verb("--set-dims", "NAME=N,...", "give dimensions numbers or other names; ? for none", _dims)
-    verb("--set-shape", "INPUT=SHAPE", "give an input another shape, like x=N,3,?,?", _shape)
-    verb("--extract", "INPUTS:OUTPUTS", "keep what makes OUTPUTS of INPUTS, like a,b:c", str)
-    text = "put the nodes of functions in the place of their calls; by default, of all functions"
-    verb("--inline-functions", "NAME", text, str, nargs="?", const=("--inline-functions", None))
+    for name, form, text, read, offered in _VERBS:
+        # The value of an option is optional if the verb has a default.
+        default = {"nargs": "?", "const": (name, _DEFAULTS[name])} if name in _DEFAULTS else {}
+        option: Any = {"dest": "verbs", "action": "append", "type": partial(_verb, name, read)}
+        valued(group, name, form, text, offered, **option, **default)
     for name, text in _PLAIN.items():
         group.add_argument(name, dest="verbs", action="append_const", const=(name, None), help=text)
-    text = "turn tensors of Constant nodes into initializers, if they have at least SIZE bytes"
-    verb("--lift-constants", "SIZE", text, size, nargs="?", const=("--lift-constants", 0))
     add_ending_options(parser)
+
+
+def _verb(name: str, read: Callable[[str], Any], word: str) -> tuple[str, Any]:
+    return name, read(checked_text(word))
 
 
 def run(arguments: Namespace) -> None:
@@ -70,10 +67,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.verbs:
         raise UsageError("there is nothing to do; name at least one edit, such as --prune")
     with open_model(arguments.file, arguments) as model:
-        before = model
-        if arguments.dry_run:
-            is_stream = arguments.file == STANDARD_INPUT  # which is read once
-            before = copy.deepcopy(model) if is_stream else open_model(arguments.file, arguments)
+        before = copy.deepcopy(model) if arguments.dry_run else model
         said = []
         for name, value in arguments.verbs:
             with wrong_values():
@@ -100,7 +94,9 @@ def _carried_out(model: onnxmap.Model, name: str, value: Any) -> tuple[onnxmap.M
         case "--inline-functions":
             found = {"functions": model.inline_functions(None if value is None else [value])}
         case "--infer-shapes":
-            _infer_shapes(model)
+            _asking_onnx("infer the shapes", lambda: model.infer_shapes(data_prop=True))
+        case "--convert-version":
+            _asking_onnx("convert the model", lambda: model.convert_version(value))
         case "--prune":
             found = model.prune()._asdict()
         case "--dedupe":
@@ -124,13 +120,13 @@ def _extracted(model: onnxmap.Model, text: str) -> onnxmap.Model:
     raise failure
 
 
-def _infer_shapes(model: onnxmap.Model) -> None:
+def _asking_onnx(what: str, call: Callable[[], None]) -> None:
     try:
-        model.infer_shapes()
+        call()
     except (OnnxMapError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001 -- InferenceError of onnx, which may be absent
-        raise UsageError(f"onnx cannot infer the shapes: {error}") from None
+        raise UsageError(f"onnx cannot {what}: {error}") from None
 
 
 def _dims(text: str) -> tuple[dict[str, Any]]:
@@ -148,3 +144,26 @@ def _shape(text: str) -> tuple[None, dict[str, Any]]:
 
 def _dim(word: str) -> int | str | None:
     return None if word == "?" else int(word) if re.fullmatch("-?[0-9]+", word) else word
+
+
+_values = complete_names(value_names, "=,:")
+# Verbs with a value: how it is written, what reads it, and what the shell offers.
+_VERBS: Sequence[tuple[str, str, str, Callable[[str], Any], Completer]] = (
+    ("--rename", "OLD=NEW", "give a value another name", pair, _values),
+    ("--replace-uses", "OLD=NEW", "let all that uses OLD use NEW", pair, _values),
+    ("--bypass", "NODE", "let a node's first input take its place; or name a value it makes", str,
+     complete_names(lambda model, _: filter(None, model.graph.node_names()))),
+    ("--add-output", "VALUE", "make a value an output", str, complete_names(value_names)),
+    ("--set-dims", "NAME=N,...", "give dimensions numbers or other names; ? for none", _dims,
+     complete_dims),
+    ("--set-shape", "INPUT=SHAPE", "give an input another shape, like x=N,3,?,?", _shape,
+     complete_inputs),
+    ("--extract", "INPUTS:OUTPUTS", "keep what makes OUTPUTS of INPUTS, like a,b:c", str, _values),
+    ("--inline-functions", "NAME", "put a function's nodes where it is called (default: of all)",
+     str, complete_names(lambda model, _: (each.name for each in model.functions))),
+    ("--lift-constants", "SIZE", "make initializers of Constant nodes of at least SIZE bytes", size,
+     nothing),
+    ("--convert-version", "N", "convert to version N of ONNX's operators; needs the package onnx",
+     at_least_one, nothing),
+)  # fmt: skip
+_DEFAULTS = {"--inline-functions": None, "--lift-constants": 0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -25,16 +26,22 @@ _HINTS = {
     "save.not_local": "; onnxmap cp copies from a URL",
 }
 
-# The options whose names differ from those of the arguments.
-_OPTIONS = {
-    ("external_data", False): "--inline",
-    ("external_data", "view"): "--view",
-    ("external_root", ...): "--external-root DIR",
+# What the package says of a call: its own verbs, and arguments. Quotes have names of files and of
+# what is in a model, which stay.
+_CALLS = re.compile(
+    r"""(?<!\w)(?:'[^']*'|"[^"]*")|(call )?\b(?:model\.)?([a-z_0-9]+)"""
+    r"""(?:\((\d*)\)|=(True|False|\.\.\.|"[^"]*"|\d+|Limits\(.*?\)))"""
+)
+# As in "checksum needs external_data, the name of a data file".
+_BARE = re.compile(r"^\w+(?= (?:needs|must|has no use) )|(?<= needs )\w+(?=,|$)")
+_PHRASES = {
+    "iterate over initializers.all() to reach each of them": "onnxmap ls --all lists their paths",
+    "look for it in node_outputs()": "onnxmap ls --nodes lists all outputs",
 }
 
 # The extras that parts of a command line need: a module that each installs, and the part.
 _EXTRAS = {
-    "onnx": ("onnx", " --(full|infer-shapes)"),
+    "onnx": ("onnx", " --(full|infer-shapes|convert-version)"),
     "ort": ("onnxruntime", "^run "), "remote": ("fsspec", "://"),
     "proto": ("google", r"\.(textproto|txtpb|prototxt|pbtxt|json|onnxjson)\b"),
 }  # fmt: skip
@@ -42,6 +49,10 @@ _EXTRAS = {
 
 class UsageError(Exception):
     """The command line cannot be carried out; the message says what is wrong and why."""
+
+
+class WrongValue(UsageError):
+    """A call of the package refuses a value; the message may name arguments of the call."""
 
 
 @contextmanager
@@ -52,9 +63,9 @@ def wrong_values() -> Iterator[None]:
     except OnnxMapError:
         raise
     except KeyError as error:  # its str() is a repr
-        raise UsageError(str(error.args[0])) from None
+        raise WrongValue(str(error.args[0])) from None
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise WrongValue(str(error)) from None
 
 
 def missing_package(error: ImportError, words: Sequence[str]) -> UsageError:
@@ -72,38 +83,49 @@ def missing_package(error: ImportError, words: Sequence[str]) -> UsageError:
     return UsageError(re.sub(r"onnxmap\[(\w+)\]", all_of, str(error)))
 
 
-def complain(failure: Exception, usage: str | None = None) -> None:
+def complain(failure: Exception, arguments: Namespace | None = None) -> None:
     """Print in one line on standard error what went wrong.
 
     Args:
         failure: the error.
-        usage: see `in_words`.
+        arguments: the command line, if it could be read.
     """
-    print(f"onnxmap: {escape(in_words(failure, usage))}", file=sys.stderr)
+    print(f"onnxmap: {escape(in_words(failure, arguments))}", file=sys.stderr)
 
 
-def in_words(failure: Exception, usage: str | None = None) -> str:
+def in_words(failure: Exception, arguments: Namespace | None) -> str:
     """Return what went wrong, in the usual form of the system if the error is from the system.
 
     Args:
-        failure: the error. If it has a remedy, that names options of the commands.
-        usage: the options of the command, as argparse prints them. If it lacks one of the remedy,
-            the text says which command has it.
+        failure: the error.
+        arguments: the command line: what the package advises is said with its options.
     """
-    if isinstance(failure, OSError) and not isinstance(failure, OnnxMapError):
-        if failure.strerror and failure.filename is not None:
-            return f"{os.fsdecode(failure.filename)}: {failure.strerror}"
-    elif isinstance(failure, OnnxMapError):
-        text = failure.message + _HINTS.get(failure.code, "")
-        if failure.remedy is None:
-            return text
-        options = [_option(*argument) for argument in failure.remedy.arguments]
-        text += f"; {failure.remedy.advice.format(*options)}"
-        is_elsewhere = usage is not None and any(each.split()[0] not in usage for each in options)
-        return f"{text} (onnxmap save has these options)" if is_elsewhere else text
+    if isinstance(failure, WrongValue) and arguments is not None:
+        return with_options(_BARE.sub(r"\g<0>=...", str(failure)), arguments)
+    if isinstance(failure, OnnxMapError) and arguments is not None:
+        return with_options(str(failure) + _HINTS.get(failure.code, ""), arguments)
+    if isinstance(failure, OSError) and failure.strerror and failure.filename is not None:
+        return f"{os.fsdecode(failure.filename)}: {failure.strerror}"
     return str(failure)
 
 
-def _option(name: str, value: object) -> str:
-    words = "--" + name.replace("_", "-")
-    return _OPTIONS.get((name, value), words if value is True else f"{words} {value}")
+def with_options(text: str, arguments: Namespace) -> str:
+    """Return what the package says, with options in the place of its arguments and verbs.
+
+    If the command lacks an option, the text says which command has it.
+    """
+    used = dict[str, None]()
+
+    def option(found: re.Match[str]) -> str:
+        given = (found[3] or found[4] or "").strip('"')
+        for command in ("", "save", "edit"):
+            parser = arguments.commands.get(command, arguments.parser)
+            if told := parser.option(found[2], given):
+                used[command] = None
+                return f"use {told}" if found[1] else str(told)
+        return found[0] + " in Python" * (found[2] == "limits")
+
+    for said, told in _PHRASES.items():
+        text = text.replace(said, told)
+    text = _CALLS.sub(option, text)
+    return text + "".join(f" (onnxmap {each} has these options)" for each in used if each)

@@ -7,11 +7,12 @@ without the connected ones.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 import onnxmap
 from onnxmap.cli.arguments import InDict, pair, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
-from onnxmap.cli.model_file import STANDARD_INPUT, open_model
+from onnxmap.cli.model_file import STANDARD_INPUT, complete_names, open_model
 from onnxmap.cli.save import check_saving_options
 from onnxmap.cli.saving import checked_text
 from onnxmap.cli.surgery import add_ending_options, save_or_show
@@ -23,7 +24,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("other", metavar="B", help="the model that runs then")
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     text = "let an output of A be an input of B; may be given several times"
-    valued(parser, "--connect", "OUTPUT=INPUT", text, type=_pair, action=InDict, default={})
+    outputs = complete_names(lambda model, _: (x.name for x in model.graph.outputs), "", "=")
+    many: Any = {"type": _pair, "action": InDict, "default": {}}
+    valued(parser, "--connect", "OUTPUT=INPUT", text, outputs, **many)
     text = "put TEXT before the names of B's values and nodes"
     valued(parser, "--prefix", "TEXT", text, type=checked_text, default="")
     add_ending_options(parser)

@@ -6,11 +6,12 @@ import contextlib
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import onnxmap
-from onnxmap.cli.arguments import Completer, InDict, chosen, flag, folders, pair, valued
+from onnxmap.cli.arguments import Completer, InDict, chosen, flag, folders, last_of, pair, valued
 from onnxmap.cli.exit_status import UsageError, complain, wrong_values
 from onnxmap.errors import OnnxMapError
 from onnxmap.types import message_type
@@ -156,6 +157,17 @@ def open_model(file: str, arguments: Namespace) -> onnxmap.Model:
     return _model(file, standard_input(file), arguments)
 
 
+def open_models(files: Sequence[str], arguments: Namespace) -> list[onnxmap.Model]:
+    """Open the models in files, of which one may be standard input.
+
+    Raises:
+        UsageError: more than one is.
+    """
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input can be only one of the models")
+    return [open_model(file, arguments) for file in files]
+
+
 def opened(read: Callable[[str, Namespace], Opened], arguments: Any) -> dict[str, Opened]:
     """Return what `read` returns for each file of the command line.
 
@@ -166,7 +178,7 @@ def opened(read: Callable[[str, Namespace], Opened], arguments: Any) -> dict[str
         try:
             found[name] = read(name, arguments)
         except (OnnxMapError, OSError) as failure:
-            complain(failure, arguments.parser.format_usage())
+            complain(failure, arguments)
     return found
 
 
@@ -184,17 +196,27 @@ def completer(read: Callable[[str, Namespace], Iterable[str]]) -> Completer:
     return complete
 
 
-def complete_names(read: Callable[[onnxmap.Model, Namespace], Iterable[str]]) -> Completer:
-    """Return a completer for what `read` finds in the model."""
+def complete_names(
+    read: Callable[[onnxmap.Model, Namespace], Iterable[str]], apart: str = "", end: str = ""
+) -> Completer:
+    """Return a completer for what `read` finds in the model. `apart` and `end`: see `last_of`."""
 
-    def names(_: str, arguments: Namespace) -> list[str]:
+    def names(prefix: str, arguments: Namespace) -> list[str]:
         with open_model(arguments.file, arguments) as model:
-            return list(read(model, arguments))
+            return last_of(prefix, apart, read(model, arguments), end)
 
     return completer(names)
 
 
+def value_names(model: onnxmap.Model, _: Namespace) -> Iterable[str]:
+    """Return the names of the values of the graph."""
+    inputs, initializers = (each.name for each in model.graph.inputs), model.initializers.names()
+    return filter(None, chain(inputs, initializers, *model.graph.node_outputs()))
+
+
 complete_initializers = complete_names(lambda model, _: model.initializers.names())
+complete_dims = complete_names(lambda model, _: model.graph.dimension_params, ",", "=")
+complete_inputs = complete_names(lambda model, _: (x.name for x in model.graph.inputs), "", "=")
 
 
 def standard_input(file: str) -> bytes | None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from onnxmap.cli.exit_status import UsageError
-from onnxmap.cli.model_file import STANDARD_INPUT, open_model
+from onnxmap.cli.model_file import open_models
 from onnxmap.cli.text import escape, print_json
 
 
@@ -21,10 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Run `onnxmap report`."""
-    if arguments.file == arguments.other == STANDARD_INPUT:
-        raise UsageError("standard input can be only one of the models")
-    files = filter(None, (arguments.file, arguments.other))
-    model, *others = (open_model(file, arguments) for file in files)
+    files = list(filter(None, (arguments.file, arguments.other)))
+    model, *others = open_models(files, arguments)
     model.report(arguments.out, *others)
     if arguments.json:
         print_json({"file": arguments.out})

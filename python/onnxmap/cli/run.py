@@ -18,7 +18,7 @@ import onnxmap
 from onnxmap.cli import table
 from onnxmap.cli.arguments import InDict, at_least_one, flag, folders, pair, valued
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
-from onnxmap.cli.model_file import STANDARD_INPUT, open_model
+from onnxmap.cli.model_file import STANDARD_INPUT, complete_dims, complete_inputs, open_model
 from onnxmap.cli.text import cut, escape, print_json, seconds_in_words, shape_in_words
 
 Words = Mapping[str, str]
@@ -32,9 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", help="the model; - is standard input")
     many: Any = {"type": pair, "action": InDict, "default": {}}
     text = "an array for an input, in a .npy or .pb file, or the word random"
-    valued(parser, "--input", "NAME=FILE", text, **many)
+    valued(parser, "--input", "NAME=FILE", text, complete_inputs, **many)
     text = "the extent of a named dimension in random inputs (default: 1)"
-    valued(parser, "--size", "DIMENSION=N", text, **many)
+    valued(parser, "--size", "DIMENSION=N", text, complete_dims, **many)
     valued(parser, "--test-data", "DIR", "a folder with inputs, and outputs to compare", folders)
     text = "run N times, and print the median time"
     valued(parser, "--repeat", "N", text, type=at_least_one, default=1)

@@ -72,22 +72,11 @@ def run(arguments: Namespace) -> None:
 
 
 def check_saving_options(arguments: Namespace) -> None:
-    """Refuse options that do not go together, before anything is read.
+    """Refuse options that do not fit standard output, before anything is read.
 
     Raises:
         UsageError: they do not.
     """
     arguments.out = output_of(arguments.out)
-    to_file, is_view = isinstance(arguments.external_data, bytes), arguments.external_data == "view"
-    is_stream, needs_file = arguments.out == STANDARD_OUTPUT, "needs --external-data F"
-    for is_wrong, said in (
-        (arguments.checksum and not to_file, f"--checksum {needs_file}"),
-        (getattr(arguments, "dedupe", False) and not to_file, f"--dedupe {needs_file}"),
-        (arguments.max_shard_size_bytes and not to_file, f"--shard-size {needs_file}"),
-        (arguments.attributes and not (to_file or is_view), f"--attributes {needs_file} or --view"),
-        (to_file and is_stream, "standard output has no folder for a data file; write to a file"),
-        (is_view and is_stream, "a view must be a file in the folder of the model"),
-        (is_view and arguments.alignment, "--align moves values, and --view leaves them in place"),
-    ):
-        if is_wrong:
-            raise UsageError(said)
+    if arguments.out == STANDARD_OUTPUT and arguments.external_data not in (None, False):
+        raise UsageError("standard output has no folder for a data file or a view; write to a file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 import onnxmap
 from onnxmap.cli import table
-from onnxmap.cli.arguments import InDict, chosen, flag, valued
+from onnxmap.cli.arguments import InDict, chosen, flag, last_of, valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
@@ -24,6 +25,7 @@ _MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a model
 # The options of the commands have the names of these arguments of the calls.
 WRITING = ("replace_read_only", "sync")
 CHANGING_TYPES = ("dtype", "allow_loss")
+_FLOATS = "B?FLOAT(16|8E[45].*)?|DOUBLE"  # types that a save writes
 _SAVING = (
     "external_data", "size_threshold_bytes", "alignment", "attributes", "checksum",
     "max_shard_size_bytes", "dedupe", "allow_over_2gib", "format", "overwrite", "follow_symlinks",
@@ -42,8 +44,13 @@ def add_writing_options(parser: argparse._ActionsContainer) -> None:
 def add_type_options(parser: argparse._ActionsContainer) -> None:
     """Declare in which types weights are written."""
     text = "write floating-point initializers in this type; or PATTERN=TYPE, also several times"
-    valued(parser, "--dtype", "TYPE", text, type=_new_type, action=InDict)
+    valued(parser, "--dtype", "TYPE", text, _complete_types, type=_new_type, action=InDict)
     flag(parser, "--allow-loss", "with --dtype: also if values are too large for the type")
+
+
+def _complete_types(prefix: str, **_: object) -> list[str]:
+    floats = (each for each in onnxmap.DataType if re.fullmatch(_FLOATS, each.name))
+    return last_of(prefix, "=", (each.numpy().name for each in floats))
 
 
 def _new_type(text: str) -> tuple[str, str]:

@@ -100,7 +100,7 @@ def _add(changes: Changes, key: str, value: str | None) -> None:
     if not name:
         raise UsageError("a key has at least one character")
     if key not in _FIELDS and _looks_like_field(key):
-        way = "Model.convert_version() does" if "opset" in key.lower() else "edit it in Python"
+        way = "use edit --convert-version" if "opset" in key.lower() else "edit it in Python"
         raise UsageError(f"set cannot set {key}; {way}; for metadata, write {_METADATA}{key}")
     target = changes.fields if key in _FIELDS else changes.entries
     if name in target:

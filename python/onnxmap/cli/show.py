@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> None:
     model = open_model(arguments.file, arguments)
     seconds = time.perf_counter() - start
     with model:
-        facts = _facts(model, arguments.file, seconds)
+        facts = _facts(model, arguments, seconds)
     if arguments.json:
         print_json(facts)
     else:
@@ -58,11 +58,11 @@ def run(arguments: Namespace) -> None:
                 _print_section(label, rows)
 
 
-def _facts(model: onnxmap.Model, file: str, seconds: float) -> dict[str, Any]:
+def _facts(model: onnxmap.Model, arguments: Namespace, seconds: float) -> dict[str, Any]:
     """What `--json` prints, and the page is drawn from."""
     graph = model.graph
     return {
-        "path": file,
+        "path": arguments.file,
         "nbytes": model.proto.ByteSize(),
         "load_seconds": seconds,
         **{name: getattr(model, name) for name in _FIELDS},
@@ -81,7 +81,7 @@ def _facts(model: onnxmap.Model, file: str, seconds: float) -> dict[str, Any]:
         "initializers": _initializers(model.initializers),
         "elsewhere": _elsewhere(model),
         "external_files": [
-            {"path": each.path, "nbytes": each.nbytes, "error": _reason(each.failure)}
+            {"path": each.path, "nbytes": each.nbytes, "error": _reason(each.failure, arguments)}
             for each in model.data_files()
         ],
         "metadata_props": dict(model.metadata_props),
@@ -124,10 +124,10 @@ def _place(path: str) -> str | None:
     return next(matching, None)
 
 
-def _reason(failure: Exception | None) -> str | None:
+def _reason(failure: Exception | None, arguments: Namespace) -> str | None:
     if isinstance(failure, FileNotFoundError):
         return "missing"
-    return None if failure is None else in_words(failure)
+    return None if failure is None else in_words(failure, arguments)
 
 
 def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:

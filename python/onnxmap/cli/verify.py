@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Run `onnxmap verify`."""
     models = opened(open_model, arguments)
-    rows = _rows(models)
+    rows = _rows(models, arguments)
     if not models:
         return BAD_INPUT
     if arguments.json:
@@ -55,24 +55,24 @@ def run(arguments: Namespace) -> int:
     return DONE if all(row.status in _GOOD for row in rows) else FINDINGS
 
 
-def _rows(models: Mapping[str, onnxmap.Model]) -> list[Row]:
+def _rows(models: Mapping[str, onnxmap.Model], arguments: Namespace) -> list[Row]:
     """The results for all models. A file that several models share is read once."""
     plan = {name: model.data_files() for name, model in models.items()}
     with progress_bar("verifying") as bar:
         onnxmap.verify_files([file for files in plan.values() for file in files], progress=bar)
     rows = []
     for name, of_model in plan.items():
-        rows += [_row(name, file) for file in of_model] or [Row(name, None, NO_FILES)]
+        rows += [_row(name, file, arguments) for file in of_model] or [Row(name, None, NO_FILES)]
     return rows
 
 
-def _row(model: str, file: onnxmap.DataFile) -> Row:
+def _row(model: str, file: onnxmap.DataFile, arguments: Namespace) -> Row:
     status, declared, message = OK if file.declared else NOT_DECLARED, file.wrong_checksum, None
     if declared is None:
         declared = next(iter(file.declared), None)
     if file.failure is not None:
         status = _STATUS_OF_CODE.get(getattr(file.failure, "code", ""), "cannot be read")
-        message = in_words(file.failure)
+        message = in_words(file.failure, arguments)
     return Row(model, file.path, status, declared, file.digest, message)
 
 

@@ -81,7 +81,8 @@ EDITS: list[tuple[list[str], Callable[[onnxmap.Model], object]]] = [
     (["--strip"], onnxmap.Model.strip),
     (["--lift-constants"], onnxmap.Model.lift_constants),
     (["--lift-constants", "12"], lambda m: m.lift_constants(12)),
-    (["--infer-shapes"], onnxmap.Model.infer_shapes),
+    (["--infer-shapes"], lambda m: m.infer_shapes(data_prop=True)),
+    (["--convert-version", "22"], lambda m: m.convert_version(22)),
 ]  # fmt: skip
 
 
@@ -203,7 +204,7 @@ def test_a_dry_run_without_a_difference(run: Run, model: Path) -> None:
         (("--rename", "w=\udcff"), "is not UTF-8"),
         (("--bypass", "nope"), "no node is named 'nope'"),
         (("--bypass", "constant"), "has no first input"),
-        (("--add-output", "copied"), "call infer_shapes() before"),
+        (("--add-output", "copied"), "use --infer-shapes before"),
         (("--replace-uses", "copied=y"), "is made by node 6, after node 2, which would use it"),
         (("--set-dims", "M=1"), "the model has no dimension 'M'\n"),
         (("--set-dims", "N=1,N=2"), "a name is given twice: N=1,N=2\n"),
@@ -243,6 +244,31 @@ def test_shapes_that_onnx_cannot_infer(run: Run, model: Path) -> None:
     ran = run("edit", model, model, "--infer-shapes")
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "onnx cannot infer the shapes: " in ran.err
+
+
+def test_a_version_that_onnx_cannot_convert_to(run: Run, model: Path) -> None:
+    ran = run("edit", model, model, "--convert-version", "999")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "onnx cannot convert the model: " in ran.err
+
+
+def test_shapes_that_nodes_compute_are_followed(run: Run, tmp_path: Path) -> None:
+    """Reshape gets its shape from Shape and Concat of constants: data propagation."""
+    values = [helper.make_tensor_value_info("x", 1, [2, 6])]
+    values.append(helper.make_tensor_value_info("y", 1, ["a", "b", "c"]))
+    four = numpy_helper.from_array(np.int64([3, 2]), "rest")
+    nodes = [
+        helper.make_node("Shape", ["x"], ["first"], start=0, end=1),
+        helper.make_node("Concat", ["first", "rest"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["inner"]),
+        helper.make_node("Relu", ["inner"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], [four])
+    opsets = [helper.make_opsetid("", 21)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "m.onnx")
+    assert run("edit", tmp_path / "m.onnx", tmp_path / "n.onnx", "--infer-shapes").status == 0
+    found = onnxmap.load(tmp_path / "n.onnx").graph.value_infos["inner"]
+    assert found.shape == (2, 3, 2)
 
 
 def test_a_model_without_a_graph(run: Run, tmp_path: Path) -> None:

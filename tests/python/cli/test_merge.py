@@ -81,7 +81,7 @@ def test_a_dry_run_prints_the_difference_from_the_first(
         ((*CONNECT, "--connect", "hidden=others"), "argument --connect: hidden is given twice"),
         (("--connect", "hidden=\udcff"), "is not UTF-8"),
         (("--prefix", "\udcff"), "is not UTF-8"),
-        ((*CONNECT, "--view", "--align", "64"), "--align moves values"),
+        ((*CONNECT, "--view", "--align", "64"), "--align N has no use with --view"),
     ],
 )
 def test_what_is_refused_writes_nothing(

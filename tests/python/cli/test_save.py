@@ -184,7 +184,7 @@ class TestOptions:
         options = ("--dtype", "a.*=bfloat16", "--dtype", "float64")
         assert run("save", *files, *options).status == 0
         assert list(onnxmap.load(files[1]).initializers) == ["a.w.bfloat16", "b.float64"]
-        for wrong, text in (("c=float16", "matches 'c'"), ("int8", "dtype must be one of")):
+        for wrong, text in (("c=float16", "matches 'c'"), ("int8", "--dtype TYPE must be one of")):
             ran = run("save", *files, "--dtype", wrong)
             assert ran.status == 2
             assert text in ran.err
@@ -293,7 +293,7 @@ class TestStreams:
         [
             (("--json",), "--json prints the report where the model goes"),
             (("--external-data", "f"), "standard output has no folder for a data file"),
-            (("--view",), "a view must be a file"),
+            (("--view",), "standard output has no folder for a data file or a view"),
         ],
     )
     def test_what_standard_output_cannot_have(
@@ -352,11 +352,12 @@ class TestFailures:
         [
             (("--checksum",), "--checksum needs --external-data F"),
             (("--dedupe",), "--dedupe needs --external-data F"),
-            (("--shard-size", "1MB"), "--shard-size needs --external-data F"),
+            (("--shard-size", "1MB"), "--shard-size SIZE needs --external-data F"),
             (("--attributes", "--inline"), "--attributes needs --external-data F or --view"),
-            (("--view", "--align", "64"), "--align moves values, and --view leaves them"),
+            (("--view", "--align", "64"), "--align N has no use with --view: values stay"),
+            (("--allow-loss",), "--allow-loss needs --dtype TYPE"),
             (("--inline", "--view"), "not allowed with argument --inline"),
-            (("--align", "48"), "alignment must be a power of two, not 48"),
+            (("--align", "48"), "--align N must be a power of two, not 48"),
             (("--threshold", "big"), "a size is written like"),
             (("--external-data", ""), "external_data is empty"),
             (("--external-data", "../w"), "is unsafe: outside the model directory"),
