@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from textwrap import fill
+from typing import Any, NoReturn
 
 import onnxmap
 from onnxmap.cli.arguments import flag
@@ -38,11 +39,17 @@ from onnxmap.errors import OnnxMapError
 __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`, which
-# returns an exit status, or None if there is only one way to end.
+# returns an exit status, or None if there is only one way to end. The help has its docstring, which
+# ends with an example.
 COMMANDS = (
-    "show", "ls", "dump", "check", "verify", "stats", "report", "diff", "save", "convert",
-    "extract", "edit", "merge", "set", "rename-tensor", "cp", "mv", "run", "bench", "demo",
+    "show", "ls", "dump", "stats", "report", "check", "verify", "diff", "save", "convert",
+    "extract", "cp", "mv", "edit", "merge", "set", "rename-tensor", "run", "bench", "demo",
 )  # fmt: skip
+# By the first command of each.
+GROUPS = {
+    "show": "look at a model", "check": "check and compare", "save": "write files",
+    "edit": "edit a model", "run": "run and measure",
+}  # fmt: skip
 
 # The line that a start file of bash or zsh needs. Without the option, bash offers files where
 # nothing fits.
@@ -86,7 +93,7 @@ class _ShowVersion(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="onnxmap",
-        description="Read, edit, save and move ONNX models of any size.",
+        usage="%(prog)s [-h] [--version] COMMAND ...",
         epilog=(
             "Exit status: 0 done, 1 check or verify found a fault, or run or diff a difference,\n"
             "2 bad usage or unreadable input.\n"
@@ -96,16 +103,24 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    # The description has the commands in groups, which argparse cannot make.
+    form: Any = {"metavar": "COMMAND", "help": argparse.SUPPRESS, "prog": parser.prog}
+    listed = "Read, edit, save and move ONNX models of any size."
+    commands = parser.add_subparsers(required=True, **form)
     for name in COMMANDS:
         module = importlib.import_module(f"onnxmap.cli.{name.replace('-', '_')}")
-        first = (module.__doc__ or "").partition("\n")[0].rstrip(".")
-        command = commands.add_parser(name, help=first, description=module.__doc__)
+        text, _, example = str(module.__doc__).strip().rpartition("\n\n")
+        first = text.partition("\n")[0].rstrip(".")
+        if name in GROUPS:
+            listed += f"\n\n{GROUPS[name]}:"
+        listed += "\n" + fill(f"    {name:13} {first}", 78, subsequent_indent=" " * 18)
+        command = commands.add_parser(name, help=first, description=text, epilog=example)
         module.add_arguments(command)
         flag(command, "--json", "print JSON, for programs")
         if name != "demo":
             add_opening_options(command)
         command.set_defaults(run=module.run, parser=command, commands=commands.choices)
+    parser.description = listed
     return parser
 
 

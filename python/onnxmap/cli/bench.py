@@ -2,6 +2,8 @@
 
 Each opens the model, makes an array of every initializer, and reads every byte, in its usual way.
 A time is that since the start. The memory is that of the model and its arrays.
+
+Example: onnxmap bench demo.onnx --rounds 1
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Check models against the rules of the ONNX specification, without reading their weights.
 
 Exit status: 0 no errors, 1 errors, 2 a file cannot be read. Warnings and hints are no errors.
+
+Example: onnxmap check demo.onnx --ignore 'tensor.*,node.name_repeated'
 """
 
 from __future__ import annotations

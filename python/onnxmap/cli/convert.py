@@ -1,4 +1,7 @@
-"""Convert between files of weights: .onnx, .safetensors and .npz, by their extensions."""
+"""Convert between files of weights: .onnx, .safetensors and .npz, by their extensions.
+
+Example: onnxmap convert layers.safetensors layers.npz --dtype float32
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ In another folder, data files keep their names if these are plainly names of dat
 named after the new model. Beside the old model, and where other models use
 the same data file, the copy gets one of its own: cp a.onnx b.onnx copies a.onnx.data to
 b.onnx.data. Only bytes that tensors use are copied.
+
+Example: onnxmap cp demo.onnx copy.onnx
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Make a model of some tens of megabytes, and show what onnxmap does with it, and how fast."""
+"""Make a model of some tens of megabytes, and show what onnxmap does with it, and how fast.
+
+Example: onnxmap demo --keep .
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The first ten differences of each kind are shown; --json has all of them. The form in which tensors
 are stored is no difference. Exit status: 0 the same, 1 different.
+
+Example: onnxmap diff demo.onnx copy.onnx --atol 1e-6
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Without --type, FILE is a model, an operator set, a tensor, a sequence or a map. --json prints
 protobuf's JSON, with onnx.proto's field names.
+
+Example: onnxmap dump demo.onnx 'graph.node["make logits"]'
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Weights go from file to file, and only --dedupe reads some. Options that remove,
 something say what. --set-dims and --set-shape remove value infos that would be wrong. The constants
 that they list hold a number that was changed, and stay as they are. If an option is refused,
 nothing is written.
+
+Example: onnxmap edit demo.onnx small.onnx --set-dims batch=1 --prune
 """
 
 from __future__ import annotations

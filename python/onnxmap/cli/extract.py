@@ -1,4 +1,7 @@
-"""Write weights of a model to a file: safetensors, or arrays of NumPy."""
+"""Write weights of a model to a file: safetensors, or arrays of NumPy.
+
+Example: onnxmap extract demo.onnx 'layers.*' -o layers.safetensors
+"""
 
 from __future__ import annotations
 

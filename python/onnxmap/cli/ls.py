@@ -1,4 +1,7 @@
-"""List the initializers of a model, or all its tensors, its nodes, or its inputs and outputs."""
+"""List the initializers of a model, or all its tensors, its nodes, or its inputs and outputs.
+
+Example: onnxmap ls demo.onnx 'layers.0.*' --sort size
+"""
 
 from __future__ import annotations
 

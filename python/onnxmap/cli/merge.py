@@ -2,6 +2,8 @@
 
 Weights go from file to file, and none is read. The inputs and outputs are those of both models,
 without the connected ones.
+
+Example: onnxmap merge demo.onnx copy.onnx both.onnx --prefix second.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Data files named after the model get the new name: m.onnx.data becomes n.onnx.da
 theirs; in another folder, only if these are plainly names of data files. Into another folder of the
 same file system, data files are renamed, not copied. A file that another model uses stays, and is
 copied if the folder is another one.
+
+Example: onnxmap mv demo.onnx moved.onnx
 """
 
 from __future__ import annotations

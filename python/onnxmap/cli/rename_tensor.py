@@ -1,4 +1,7 @@
-"""Rename an initializer of a model, with everything that uses it."""
+"""Rename an initializer of a model, with everything that uses it.
+
+Example: onnxmap rename-tensor demo.onnx head.weight lm_head.weight
+"""
 
 from __future__ import annotations
 

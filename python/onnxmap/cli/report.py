@@ -1,6 +1,8 @@
 """Write a page about a model, or about what differs from another: one HTML file, for offline use.
 
 It needs the extra `report`.
+
+Example: onnxmap report demo.onnx -o demo.html
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The inputs are random unless --input or --test-data names files. Beside the times of onnxmap's
 session are those of onnxruntime's own way to open the file.
+
+Example: onnxmap run demo.onnx --size length=3
 """
 
 from __future__ import annotations

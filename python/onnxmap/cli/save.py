@@ -1,4 +1,7 @@
-"""Save a model to another file, or over its own, and choose where the weights go."""
+"""Save a model to another file, or over its own, and choose where the weights go.
+
+Example: onnxmap save demo.onnx small.onnx --external-data small.data
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ KEY is a key of the metadata, or one of the fields doc_string, producer_name, pr
 domain, model_version and ir_version. metadata_props.KEY is always a key of the metadata. KEY=
 empties a text. A crash while the end of the file is written may leave a part of it, and then the
 file does not load. With -o FILE, the whole file is saved instead, which is safe.
+
+Example: onnxmap set demo.onnx author=me doc_string='A demo'
 """
 
 from __future__ import annotations

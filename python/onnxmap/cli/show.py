@@ -1,4 +1,7 @@
-"""Show a model on one screen: origin, interface, operators, weights and files."""
+"""Show a model on one screen: origin, interface, operators, weights and files.
+
+Example: onnxmap show demo.onnx
+"""
 
 from __future__ import annotations
 

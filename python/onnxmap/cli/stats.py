@@ -2,6 +2,8 @@
 
 --json prints a list of objects, one a line. The last one has no name, and is the total.
 With --histogram, each of the others has the counts of its values and the edges of the bins.
+
+Example: onnxmap stats demo.onnx 'sample.*' --sort max
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Compare the external data of models with the checksums that the models declare."""
+"""Compare the external data of models with the checksums that the models declare.
+
+Example: onnxmap verify demo.onnx
+"""
 
 from __future__ import annotations
 

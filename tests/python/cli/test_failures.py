@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from support.processes.command_line import Ran, Run, piped, started
 
 import onnxmap
 from onnxmap.cli import COMMANDS
+
+EXAMPLES_NEED = {"report": ["jinja2", "squarify"], "run": ["onnxruntime"]}
 
 
 class TestFailures:
@@ -105,8 +108,8 @@ class TestFailures:
             (
                 ["zzz"],
                 (
-                    "the commands are show, ls, dump, check, verify, stats, report, diff, save, "
-                    "convert, extract, edit, merge, set, rename-tensor, cp, mv, "
+                    "the commands are show, ls, dump, stats, report, check, verify, diff, save, "
+                    "convert, extract, cp, mv, edit, merge, set, rename-tensor, "
                 ),
             ),
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),
@@ -234,6 +237,42 @@ class TestStart:
         assert run("help", "ls") == run("ls", "--help")
         assert run("help").status == 0
 
+    def test_help_lists_the_commands_in_groups(self, run: Run) -> None:
+        told = run("--help").out
+        groups = re.findall(r"^([a-z ]+):\n((?:    .*\n)+)", told, re.MULTILINE)
+        listed = {
+            title: re.findall(r"^    ([a-z-]+) ", lines, re.MULTILINE) for title, lines in groups
+        }
+        assert listed["look at a model"][0] == "show"
+        assert listed["check and compare"] == ["check", "verify", "diff"]
+        assert [name for names in listed.values() for name in names] == [*COMMANDS]
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_help_ends_with_an_example_that_works(
+        self,
+        run: Run,
+        command: str,
+        demo: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        for need in EXAMPLES_NEED.get(command, ()):
+            pytest.importorskip(need)
+        example = run(command, "--help").out.rpartition("Example: ")[2].strip()
+        words = shlex.split(example)
+        assert words[:2] == ["onnxmap", command]
+        monkeypatch.chdir(tmp_path)
+        for file in demo.parent.iterdir():
+            shutil.copy(file, tmp_path)
+        match command:  # what other examples make
+            case "diff" | "merge":
+                assert run("cp", "demo.onnx", "copy.onnx").status == 0
+            case "convert":
+                made = run("extract", "demo.onnx", "layers.*", "-o", "layers.safetensors")
+                assert made.status == 0
+        ran = run(*words[1:])
+        assert (ran.status, ran.err) == (0, "")
+
     def test_help_says_how_names_are_completed(self, run: Run) -> None:
         told = run("--help").out.splitlines()
         assert any("Completion" in line for line in told)
@@ -262,7 +301,7 @@ class TestStart:
         page = piped("show", path, environment={"PYTHONIOENCODING": "ascii"}).stdout
         assert "\\" not in page
         assert "3 nodes - 1 initializer - 8 B" in page
-        assert "Nx3" in page.replace("batch", "N")
+        assert "[batch, 3, ?]" in page
         assert "\t####" in page
 
     def test_bytes_that_are_not_utf8_are_escaped(self, tmp_path: Path) -> None:
