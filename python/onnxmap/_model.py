@@ -391,17 +391,17 @@ class Model:
         """Write a page about the model: one HTML file, which works offline.
 
         It shows the interface, versions, operators, sizes of weights by name, histograms of the
-        largest weights, what `check` found, data files, and all tensors in a table that sorts and
-        filters. Of the values, it reads a sample of those of the largest weights; if they are in a
-        field such as `int64_data`, it decodes all of that. Names and strings of the model run
-        nothing in the page.
+        largest weights, what `check` found, and data files. Tables of the tensors and the nodes
+        sort, filter and lead to each other. The page reads only a sample of the values of the
+        largest weights; if they are in a field such as `int64_data`, it decodes all of that. Names
+        and strings of the model run nothing in the page.
 
         Needs the extra `report` (`pip install 'onnxmap[report]'`).
 
         Args:
             path: the file to write. A file that is there is replaced.
             other: another model. The page then begins with what `onnxmap.diff` finds, which reads
-                all values.
+                all values, and has the sizes and histograms of both.
 
         Raises:
             ModuleNotFoundError: a package of the extra is missing.

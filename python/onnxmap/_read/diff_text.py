@@ -22,12 +22,12 @@ _SIGNS = {"added": "+", "removed": "-", "moved": ">", "changed": "~", "renamed":
 _TITLES = {"opset_imports": "operator sets"}
 
 
-def told(parts: Mapping[str, Sequence[Any]], left_out: int) -> str:
-    """Return the differences as text, the first ten of each kind."""
+def told(parts: Mapping[str, Sequence[Any]], left_out: int, most: int = _MOST_SHOWN) -> str:
+    """Return the differences as text, that many of each kind."""
     text: list[str] = []
     for name, part in parts.items():
         if len(part):
-            text += [f"{_TITLES.get(name, name)}: {_counts(part)}", *lines(part)]
+            text += [f"{_TITLES.get(name, name)}: {_counts(part)}", *lines(part, most)]
     if left_out:
         text.append(f"... and {counted(left_out, 'more difference')}")
     return "\n".join(text) or "no differences"
@@ -38,18 +38,18 @@ def _counts(part: Sequence[Any]) -> str:
     return ", ".join(f"{counts[kind]} {kind}" for kind in _SIGNS if kind in counts)
 
 
-def lines(part: Sequence[Any]) -> Iterator[str]:
+def lines(part: Sequence[Any], most: int = _MOST_SHOWN) -> Iterator[str]:
     """Yield the lines of each kind, in the order of `_SIGNS`."""
     for kind, sign in _SIGNS.items():
         shown = [each for each in part if each.kind == kind]
-        for each in shown[:_MOST_SHOWN]:
+        for each in shown[:most]:
             yield f"  {sign} {_line(each)}"
             if getattr(each, "changes", ()):
                 yield from (f"      {_line(change)}" for change in each.changes[:_MOST_CHANGES])
                 if len(each.changes) > _MOST_CHANGES:
                     yield f"      ... and {len(each.changes) - _MOST_CHANGES} more"
-        if len(shown) > _MOST_SHOWN:
-            yield f"    ... and {len(shown) - _MOST_SHOWN} more {kind}"
+        if len(shown) > most:
+            yield f"    ... and {len(shown) - most} more {kind}"
 
 
 def _line(each: Any) -> str:

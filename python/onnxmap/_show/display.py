@@ -167,7 +167,8 @@ def type_in_words(info: _core.ValueInfo) -> str:
     return f"{type_name(info.dtype)} {shape}"
 
 
-def _value(attribute: _core.Attribute) -> str:
+def value_in_words(attribute: _core.Attribute) -> str:
+    """Return the value of an attribute, or what it is if it is large."""
     if attribute.ref_attr_name:
         return f"reference to '{shortened(attribute.ref_attr_name)}'"
     value: Any = attribute.value
@@ -213,7 +214,7 @@ _FORMS = {
     "ValueInfo": ("'{name}': {type}", "name type"),
 }
 _FACTS: dict[str, Callable[[Any], str]] = {
-    "Attribute.value": _value,
+    "Attribute.value": value_in_words,
     "Function.name": lambda f: _operator(f.domain, f.name),
     "Function.contents": lambda f: counted(len(f.nodes), "node"),
     "Graph.contents": _contents,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._base.text import qualified
+from onnxmap._base.text import bytes_in_words, qualified
 from onnxmap._show.display import type_in_words
 from onnxmap.errors import OnnxMapError
 
@@ -28,9 +28,11 @@ def facts_of(model: Model) -> dict[str, Any]:
     report = model.check()
     counts = sorted(graph.op_counts().items(), key=lambda item: (-item[1], item[0]))
     files, reason = _files(model)
+    is_file = model.path is not None and not model.edited and model.format == "protobuf"
+    size = bytes_in_words(model.proto.ByteSize()) + (" and data files" if files else "")
     return {
         "facts": {
-            "structure": model.proto.ByteSize(),
+            "file size" if is_file else "size as protobuf": size,
             "parameters": f"{model.num_parameters:,}",
             "producer": f"{model.producer_name} {model.producer_version}".strip(),
             "versions": ", ".join([f"IR {model.ir_version}", *opsets]),

@@ -7,7 +7,6 @@ import hashlib
 import io
 import os
 import re
-import reprlib
 from contextlib import suppress
 from pathlib import Path, PurePath
 from types import SimpleNamespace
@@ -17,13 +16,17 @@ from onnxmap import _core
 from onnxmap._base.extras import extra
 from onnxmap._base.text import bytes_in_words, counted, escape
 from onnxmap._files.diff import diff
+from onnxmap._read.diff_report import ModelDiff
+from onnxmap._read.diff_text import told
 from onnxmap._write.options import SaveOptions
 from onnxmap._write.paths import local_path
 from onnxmap._write.streams import own_descriptor
 from onnxmap._write.text_files import locations_in_text
 from onnxmap.errors import OnnxMapError, SaveError
 from onnxmap.report.facts import facts_of
-from onnxmap.report.weights import histograms, table, treemap
+from onnxmap.report.nodes import node_table
+from onnxmap.report.treemap import treemap
+from onnxmap.report.weights import histograms, table
 
 with extra("report"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,37 +37,42 @@ if TYPE_CHECKING:
 
     from onnxmap._base.paths import Path as AnyPath
     from onnxmap._model import Model
-    from onnxmap._read.diff_report import ModelDiff
+    from onnxmap.report.weights import Row
 
-_TEMPLATE = "report.html.jinja"
+_TEMPLATE, _STYLE, _SCRIPT = "report.html.jinja", "page.css", "tables.js"
 _LONGEST = 300  # characters of a text from a model
+_END = 100  # of which are those of its end
 _MOST_CHANGES = 100  # of one kind of thing
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 120
 
 
 def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
     """See `Model.report`."""
     place = Path(os.fsdecode(path))
-    _check_place(place, [model] if other is None else [model, other])
-    found = None if other is None else diff(model, other)
+    models = [model] if other is None else [model, other]
+    _check_place(place, models)
+    found = ModelDiff() if other is None else diff(model, other)
+    loader = PackageLoader("onnxmap.report", ".")
     environment = Environment(
-        loader=PackageLoader("onnxmap.report", "."), autoescape=True, undefined=StrictUndefined,
+        loader=loader, autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_shown,
     )  # fmt: skip
-    environment.filters |= {"size": bytes_in_words, "counted": counted}
-    tensors, left_out = table(model)
+    environment.filters |= {"size": bytes_in_words, "counted": counted, "broken": _broken}
+    style, script = (Markup(loader.get_source(environment, file)[0]) for file in (_STYLE, _SCRIPT))
+    tables = [table(each) for each in models]
+    (tensors, left_out), nodes = tables[0], node_table(model)
     page = environment.get_template(_TEMPLATE).stream(
-        script=_script_hash(environment),
+        style=style,
+        script=script,
+        hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         model=facts_of(model),
-        other=None if other is None else _name_of(other),
-        changes=None if found is None else _changes(found),
-        name=_name_of(model),
+        sizes=[_sizes(*each) for each in zip(models, tables, strict=True)],
+        changes=told(found._parts(), found.left_out, _MOST_CHANGES).split("\n"),
         tensors=tensors,
-        nbytes=sum(row.nbytes for row in tensors),
         left_out=left_out,
+        nodes=nodes[0],
+        nodes_left_out=nodes[1],
         treemap=treemap(tensors),
-        histograms=histograms(model),
+        charts=histograms(model, other, {each.name for each in found.tensors.changed}),
     )
     whole = io.BytesIO()
     page.dump(whole, encoding="utf-8", errors="backslashreplace")
@@ -105,58 +113,27 @@ def _shown(value: Any) -> Any:
     """Text from a model, without what could hide or reorder other text, and not too long."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return escape(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…")
+    if len(value) > _LONGEST:
+        value = f"{value[: _LONGEST - _END]} … {value[-_END:]}"
+    return escape(value)
 
 
-def _script_hash(environment: Environment) -> str:
-    """The hash by which the page allows its own script, and no other."""
-    assert environment.loader is not None
-    text, *_ = environment.loader.get_source(environment, _TEMPLATE)
-    script = re.findall("<script>(.*?)</script>", text, re.DOTALL)[-1]
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _broken(name: str) -> Markup:
+    """A name, which breaks between its parts if it does not fit."""
+    return Markup("<wbr>").join(re.split(r"(?<=.[./_])(?![*]?$)", _shown(name)))
 
 
 def _name_of(model: Model) -> str:
     return "a model in memory" if model.path is None else PurePath(model.path).name
 
 
-def _changes(found: ModelDiff) -> dict[str, tuple[int, list[tuple[str, str, str]]]]:
-    """For each kind of thing: how many differ, and sign, place and details of the first ones."""
-    parts = found._parts()
+def _sizes(model: Model, tensors: tuple[list[Row], int]) -> dict[str, Any]:
+    """What the page compares of models as wholes."""
+    rows, left_out = tensors
     return {
-        name.replace("_", " "): (len(part), [_change(each) for each in part[:_MOST_CHANGES]])
-        for name, part in parts.items()
-        if len(part)
+        "name": _name_of(model),
+        "size as protobuf": model.proto.ByteSize(),
+        "nodes": len(model.graph.nodes),
+        "tensors": len(rows) + left_out,
+        "weights": sum(row.nbytes for row in rows),
     }
-
-
-def _change(each: Any) -> tuple[str, str, str]:
-    if hasattr(each, "max_abs"):
-        return each.kind, each.name or each.where, _tensor_change(each)
-    if hasattr(each, "changes"):
-        places = ", ".join(change.where for change in each.changes[:5])
-        return each.kind, each.name or each.where, places
-    is_whole = each.a is None and each.b is None
-    return each.kind, each.where, "" if is_whole else f"{_value(each.a)} → {_value(each.b)}"
-
-
-def _value(value: Any) -> str:
-    """The beginning of a value, which may be as large as the file; a dash for none."""
-    if value is None:
-        return "-"
-    return _SHORT.repr(value[:_LONGEST] if isinstance(value, str | bytes | tuple) else value)
-
-
-def _tensor_change(each: Any) -> str:
-    told = [str(each.error)] if each.error else []
-    if each.kind == "renamed":
-        told.append(f"now {each.name_b}")
-    for what in ("dtype", "shape"):
-        a, b = getattr(each, f"{what}_a"), getattr(each, f"{what}_b")
-        if a != b and a is not None and b is not None:
-            told.append(f"{what} {getattr(a, 'name', a)} → {getattr(b, 'name', b)}")
-    if each.changed:
-        told.append(f"{counted(each.changed, 'element')} ({each.changed_share:.2%})")
-    if each.max_abs is not None:
-        told.append(f"by {each.max_abs:.6g} at most")
-    return ", ".join(told)
