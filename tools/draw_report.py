@@ -15,7 +15,7 @@ from pathlib import Path
 from PIL import Image
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs/pictures/report.png"
-WIDTH, HEIGHT = 1040, 1350  # the page down to its histograms
+WIDTH, HEIGHT = 1040, 1370  # the page down to its histograms
 COLOURS = 64  # a picture of few colours is small
 
 
