@@ -1033,7 +1033,8 @@ class Model:
         """
         checks, document = _read.checks, self._open()
         chosen = checks.chosen_rules(strict, select, ignore, operators=operators, full=full)
-        report = checks.check_message(document.proto, chosen, values=values)
+        folder = os.fsdecode(document.external_root)
+        report = checks.check_message(document.proto, chosen, values=values, folder=folder)
         if not full or checks.OFFICIAL.name not in chosen:
             return report
         fault = _official().official_fault(document)

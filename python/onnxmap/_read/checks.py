@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -208,15 +209,27 @@ def check_operator_set(
 
 
 def check_message(
-    message: _core.ProtoView, chosen: frozenset[str], *, values: bool = False
+    message: _core.ProtoView, chosen: frozenset[str], *, values: bool = False, folder: str = ""
 ) -> CheckReport:
-    """Look for the chosen rules in a ModelProto or an OperatorSetProto, which must be a root."""
+    """Look for the chosen rules in a ModelProto or an OperatorSetProto, which must be a root.
+
+    The findings leave out the path of the `folder` of the data files.
+    """
     wanted = [rule.name in chosen for rule in RULES]
     found, counts = _core.check_rules(message, wanted, MOST_OF_A_RULE, bool(values))
-    broken = ((RULES[rule], where, message) for rule, where, message in found)
+    broken = ((RULES[rule], where, _without(folder, text)) for rule, where, text in found)
     findings = [Finding(rule.severity, rule.name, *place) for rule, *place in broken]
     by_name = {rule.name: count for rule, count in zip(RULES, counts, strict=True) if count}
     return CheckReport(tuple(findings), by_name)
+
+
+def _without(folder: str, text: str) -> str:
+    """What a finding says, for users who need not know where a server has its models.
+
+    A location is what the model says, so it stays.
+    """
+    text = text.replace(f" (the model directory is '{folder}')", "")
+    return re.sub(rf"(?<!external location )'{re.escape(folder)}/+", "'", text) if folder else text
 
 
 def chosen_rules(

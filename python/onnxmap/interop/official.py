@@ -82,7 +82,7 @@ def official_fault(document: _core.Document) -> str | None:
         try:
             onnx.checker.check_model(path, full_check=True)
         except _FAULTS as failure:
-            return " ".join(str(failure).split())  # one line
+            return " ".join(str(failure).replace(f"{folder}/", "").split())  # one line
     return None
 
 

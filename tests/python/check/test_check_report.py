@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,43 @@ def test_a_report_is_a_list_of_findings() -> None:
         "graph.value_info_inner": 1, "value.undefined": 1, "node.trailing_empty": 1,
     }  # fmt: skip
     assert pickle.loads(pickle.dumps(report)) == report
+
+
+@pytest.mark.parametrize("root", [None, "data"])
+def test_findings_leave_out_where_the_files_are(tmp_path: Path, root: str | None) -> None:
+    """A service shows them to its users. What the model itself says stays."""
+    folder = tmp_path / (root or ".")
+    folder.mkdir(exist_ok=True)
+    (folder / "link.bin").symlink_to("../outside.bin")
+    (folder / "loop.bin").symlink_to("loop.bin")
+    os.mkfifo(folder / "pipe.bin")
+    elsewhere = str(tmp_path / "data/gone.bin")
+    model, said = (
+        onnx.ModelProto(ir_version=10),
+        {
+            "gone.bin": "no file 'gone.bin'",
+            "sub/gone.bin": "no file 'sub/gone.bin'",
+            "link.bin": "'link.bin' is unsafe: a symlink leads outside the model directory",
+            "loop.bin": "symlink loop at 'loop.bin'",
+            "pipe.bin": "'pipe.bin' is not a regular file",
+            "sub/": "external location 'sub/' is not a file: a slash at the end means a directory",
+            elsewhere: f"external location '{elsewhere}' is unsafe: absolute",
+        },
+    )
+    for location in said:
+        tensor = model.graph.initializer.add(name="w", data_type=1, dims=[2], data_location=1)
+        tensor.external_data.add(key="location", value=location)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    loaded = onnxmap.load(tmp_path / "m.onnx", external_root=None if root is None else folder)
+    report = loaded.check(select=["ext.missing", "ext.unsafe_path", "ext.not_regular", "ext.loc*"])
+    assert len(report) == len(said)
+    for each, text in zip(report, said.values(), strict=True):
+        assert text in each.message
+        assert str(tmp_path) not in each.message.replace(elsewhere, "")
+    broken_model = broken()
+    onnx.save(broken_model, tmp_path / "b.onnx")
+    (fault,) = onnxmap.load(tmp_path / "b.onnx").check(full=True, select="onnx.checker")
+    assert "/" not in fault.message
 
 
 def test_a_report_as_json() -> None:

@@ -27,5 +27,12 @@ def test_the_pages_have_every_rule() -> None:
     assert sorted(headings) == sorted(rule[0] for rule in _core.rules())
 
 
+def test_advice_names_nothing_that_an_installation_lacks() -> None:
+    """A finding is read where no page of this repository is, and no commit's files are."""
+    advice = {rule[0]: rule[-1] for rule in _core.rules()}
+    assert len(advice) > 100
+    assert {name for name, text in advice.items() if re.search(r"docs|\.md|\.py", text)} == set()
+
+
 def test_the_pages_are_linked() -> None:
     assert "(docs/rules/index.md)" in (ROOT / "README.md").read_text()
