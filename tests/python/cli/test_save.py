@@ -304,6 +304,18 @@ class TestStreams:
         assert said in ran.err
 
 
+@pytest.mark.parametrize("words", [("save",), ("cp",), ("mv",), ("edit", "--prune")])
+@pytest.mark.parametrize("name", ["w.safetensors", "w.npz"])
+def test_a_model_gets_no_name_of_weights(
+    run: Run, model: Path, words: tuple[str, ...], name: str
+) -> None:
+    ran = run(words[0], model, model.parent / name, *words[1:])
+    assert (ran.status, ran.out) == (2, "")
+    advice = "which cannot hold a graph; onnxmap convert IN OUT writes one"
+    assert ran.err == f"onnxmap: {name} is the name of a file of weights, {advice}\n"
+    assert not (model.parent / name).exists()
+
+
 class TestReport:
     def test_lines(self, run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(model.parent)

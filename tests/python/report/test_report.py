@@ -66,6 +66,7 @@ def test_every_section(path: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     said = {name: " ".join(text.split()) for name, text in page.texts.items()}
     assert "model.onnx 4 nodes · 4 tensors · 474 B of weights" in said[""]
+    assert f"parameters{onnxmap.load(path).num_parameters} producermaker" in said[""]
     assert "producermaker versionsIR 10, ai.onnx 21 graphweights abouta text" in said[""]
     assert said["interface"] == "Inputs xFLOAT [batch, 10] Outputs yFLOAT unknown rank"
     assert said["operators"] == "Operators Add2 Constant1 Relu1"
