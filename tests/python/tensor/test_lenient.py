@@ -91,7 +91,7 @@ def official(fields: bytes) -> np.ndarray:
 
 
 # Each tensor is read in one way, and each kind of fault in all: they take turns.
-@pytest.mark.parametrize(("name", "how"), zip(LENIENT, itertools.cycle(LOAD), strict=False))
+@pytest.mark.parametrize(("name", "how"), list(zip(LENIENT, itertools.cycle(LOAD), strict=False)))
 def test_read_as_onnx_does_with_a_warning(name: str, how: str, tmp_path: Path) -> None:
     fields = LENIENT[name].fields
     model = LOAD[how](as_model(fields), tmp_path)
