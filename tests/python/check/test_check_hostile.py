@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from pathlib import Path
 
@@ -13,49 +12,38 @@ from support.checks.valid_models import CHECKED_MODELS
 from support.checks.worst_models import IMPORTS, SHAPES, nested, node, uses
 from support.hostile.wire_mutator import mutant
 from support.models.small import SMALL_MODELS
-from support.processes.steep_times import GROWTH, too_steep
 from support.processes.subprocesses import facts_from, growth_kib
+from support.processes.work import Work, too_steep
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occurs more than once")
 
-SIZE = 20_000 if LONG else 1_000  # quadratic work of 0.4 ns would be judged at four times as many
+SIZES = 50, 500
 MUTANTS = 100_000 if LONG else 10_000 if EXHAUSTIVE else 1_000
 DEPTH = 100  # the default limit
 
 
-@pytest.fixture
-def _without_collections():
-    """Garbage collection is off, because its time depends on all objects of the process."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def written(shape: str, n: int, folder: Path) -> onnxmap.Model:
-    path = folder / f"{n}.onnx"
-    path.write_bytes(SHAPES[shape](n))
+def loaded(shape: str, n: int, folder: Path) -> tuple[bytes, onnxmap.Model]:
+    data = SHAPES[shape](n)
     (folder / "w.bin").write_bytes(bytes(n + 8))
-    return onnxmap.load(path)
+    return data, onnxmap.loads(data, external_root=folder)
 
 
-@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
-@pytest.mark.usefixtures("_without_collections")
+@pytest.mark.skipif(SANITIZED, reason="nothing is counted under ASan")
 @pytest.mark.parametrize("shape", SHAPES)
-def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
-    small, large = (written(shape, n, tmp_path) for n in (SIZE, GROWTH * SIZE))
-    for most in (10, 10 * GROWTH * SIZE):
-        steep = too_steep(
-            lambda most=most: check_all(small, most),
-            lambda most=most: check_all(large, most),
-        )
-        assert steep is None, f"{most} findings"
+def test_work_grows_with_the_file(shape: str, tmp_path: Path) -> None:
+    for per_element in (0, 10):
+
+        def prepare(n: int, per_element: int = per_element) -> tuple[bytes, Work]:
+            data, model = loaded(shape, n, tmp_path)
+            return data, lambda: check_all(model, 10 + per_element * n)
+
+        assert not too_steep(prepare, SIZES), f"{per_element} findings of each element"
 
 
-@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
-@pytest.mark.usefixtures("_without_collections")
+@pytest.mark.skipif(SANITIZED, reason="nothing is counted under ASan")
 @pytest.mark.parametrize(
     "shape",
     [
@@ -65,21 +53,24 @@ def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
         "overlapping external data",
     ],
 )
-def test_time_grows_with_an_edited_model(shape: str, tmp_path: Path) -> None:
+def test_work_grows_with_an_edited_model(shape: str, tmp_path: Path) -> None:
     """The parts of an edited model are anywhere in memory, so that the path of one must be sought.
 
     A check knows the path.
     """
-    small, large = (written(shape, n, tmp_path) for n in (SIZE, GROWTH * SIZE))
-    for model in (small, large):
+
+    def prepare(n: int) -> tuple[bytes, Work]:
+        data, model = loaded(shape, n, tmp_path)
         model.proto.graph.name = "edited"
         model.proto.graph.node.add(op_type="Op")
-    assert too_steep(lambda: check_all(small, 10), lambda: check_all(large, 10)) is None
+        return data, lambda: check_all(model, 10)
+
+    assert not too_steep(prepare, SIZES)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_findings_are_capped_and_counted(shape: str, tmp_path: Path) -> None:
-    model = written(shape, 100, tmp_path)
+    _, model = loaded(shape, 100, tmp_path)
     all_counts, every = counts_of(model)
     assert every == sum(all_counts.values())
     counts, kept = counts_of(model, most=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,28 +14,34 @@ from onnx import ModelProto, NodeProto, numpy_helper
 from support import wire_bytes as wire
 from support.faults.cutting import kept_cutting
 from support.models.sample import model_of, write
-from support.processes.steep_times import GROWTH, too_steep
+from support.processes.work import Work, too_steep
 from support.run_options import EXHAUSTIVE, SANITIZED
 
 import onnxmap
 
-NODES = 5_000  # and GROWTH times as many; a quadratic comparison of these takes a second
+NODES = 250
 
 
-Pair = tuple[onnxmap.Model, onnxmap.Model]
-SIZES = (NODES, NODES * GROWTH)
+def grows_with_size(pair: Callable[[int], tuple[bytes, bytes]]) -> bool:
+    """Whether the work of a comparison grows like the models; it is not counted under ASan."""
+
+    def prepare(n: int) -> tuple[bytes, Work]:
+        data, other = pair(n)
+        models = onnxmap.loads(data), onnxmap.loads(other)
+        return data, lambda: onnxmap.diff(*models)
+
+    return SANITIZED or not too_steep(prepare, (NODES, 4 * NODES))
 
 
-def grows_with_size(small: Pair, large: Pair) -> bool:
-    """Whether the time of a comparison grows like the models; it is not judged under ASan."""
-    return SANITIZED or not too_steep(lambda: onnxmap.diff(*small), lambda: onnxmap.diff(*large))
+def graph_of(fields: bytes) -> bytes:
+    return wire.blob(7, fields)
 
 
-def graph_of(fields: bytes) -> onnxmap.Model:
-    return onnxmap.loads(wire.blob(7, fields))
+def differences(pair: tuple[bytes, bytes]) -> onnxmap.ModelDiff:
+    return onnxmap.diff(*map(onnxmap.loads, pair))
 
 
-def chain(numbers: range, *, named: bool = True) -> onnxmap.Model:
+def chain(numbers: range, *, named: bool = True) -> bytes:
     nodes = []
     for number in numbers:
         node = NodeProto(op_type="Op", input=[f"v{number}"], output=[f"v{number + 1}"])
@@ -46,48 +53,50 @@ def chain(numbers: range, *, named: bool = True) -> onnxmap.Model:
 
 @pytest.mark.parametrize("named", [True, False])
 def test_nodes_in_opposite_order(named: bool) -> None:
-    small, large = (
-        (chain(range(n), named=named), chain(range(n - 1, -1, -1), named=named)) for n in SIZES
-    )
-    found = onnxmap.diff(*small)
+    def pair(n: int) -> tuple[bytes, bytes]:
+        return chain(range(n), named=named), chain(range(n - 1, -1, -1), named=named)
+
+    found = differences(pair(NODES))
     assert len(found.nodes) == len(found.nodes.moved) == NODES - 1
     assert found.left_out == 0
-    assert grows_with_size(small, large)
+    assert grows_with_size(pair)
 
 
 @pytest.mark.parametrize("name", ["", "same"])
 def test_one_name_and_one_operator(name: str) -> None:
     """All nodes have one name, or none, and differ only in a doc string."""
 
-    def model(word: str, n: int) -> onnxmap.Model:
+    def model(word: str, n: int) -> bytes:
         nodes = (
             NodeProto(op_type="Op", name=name, doc_string=f"{word} {number}") for number in range(n)
         )
         return graph_of(b"".join(wire.blob(1, node.SerializeToString()) for node in nodes))
 
-    small, large = ((model("one", n), model("other", n)) for n in SIZES)
-    found = onnxmap.diff(*small)
+    def pair(n: int) -> tuple[bytes, bytes]:
+        return model("one", n), model("other", n)
+
+    found = differences(pair(NODES))
     assert {one.kind for one in found.nodes} == {"changed"}
     assert len(found.nodes) + found.left_out == NODES
-    assert grows_with_size(small, large)
+    assert grows_with_size(pair)
 
 
 def test_all_changes_of_many_small_nodes_are_listed() -> None:
     """None of the nodes is matched by its name or its content."""
     count = 50_000
 
-    def model(op_type: str, value: str) -> onnxmap.Model:
+    def model(op_type: str, value: str) -> bytes:
         node = NodeProto(op_type=op_type, input=[value], output=["y"])
         return graph_of(wire.blob(1, node.SerializeToString()) * count)
 
-    found = onnxmap.diff(model("Relu", "x"), model("Sigmoid", "q"))
+    found = differences((model("Relu", "x"), model("Sigmoid", "q")))
     assert found.left_out == 0
     assert len(found.nodes) == count
 
 
 def test_nodes_of_two_bytes_take_bounded_memory() -> None:
     count = 300_000
-    found = onnxmap.diff(graph_of(b""), graph_of(b"\x0a\x00" * count))
+    found = differences((graph_of(b""), graph_of(b"\x0a\x00" * count)))
     assert len(found.nodes) + found.left_out == count
     assert found.left_out > count / 2
     assert not found.same
@@ -99,16 +108,19 @@ def test_one_name_of_very_many_tensors() -> None:
     tensor = onnx.TensorProto(name="t", data_type=2, raw_data=b"1")
     other = onnx.TensorProto(name="t", data_type=2, raw_data=b"2")
     field, changed = (wire.blob(5, one.SerializeToString()) for one in (tensor, other))
-    small, large = ((graph_of(field * n), graph_of(field * (n - 1) + changed)) for n in SIZES)
-    (one,) = onnxmap.diff(*small).tensors
+
+    def pair(n: int) -> tuple[bytes, bytes]:
+        return graph_of(field * n), graph_of(field * (n - 1) + changed)
+
+    (one,) = differences(pair(NODES)).tensors
     assert (one.where, one.max_abs) == (f"graph.initializer[{NODES - 1}]", 1)
-    assert grows_with_size(small, large)
+    assert grows_with_size(pair)
 
 
 def test_deep_subgraphs() -> None:
     """Each level has many nodes, and only the innermost one differs."""
 
-    def model(word: str, nodes: int) -> onnxmap.Model:
+    def model(word: str, nodes: int) -> bytes:
         graph = b""
         for depth in range(24):
             plain = NodeProto(op_type=f"Op{depth}", output=["y"]).SerializeToString()
@@ -118,11 +130,13 @@ def test_deep_subgraphs() -> None:
             graph = wire.blob(1, plain) * nodes + wire.blob(1, holder)
         return graph_of(graph)
 
-    small, large = ((model("a", n), model("b", n)) for n in (250, 250 * GROWTH))
-    (node,) = onnxmap.diff(*small).nodes
+    def pair(n: int) -> tuple[bytes, bytes]:
+        return model("a", n), model("b", n)
+
+    (node,) = differences(pair(250)).nodes
     assert node.changes[0].where.endswith(".g.node[250].doc_string")
     assert node.changes[0].where.count(".g.") == 23
-    assert grows_with_size(small, large)
+    assert grows_with_size(pair)
 
 
 def test_a_file_that_was_cut(tmp_path: Path) -> None:

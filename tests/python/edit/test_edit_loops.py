@@ -1,73 +1,59 @@
-"""A loop of n single edits, with look-ups between them, takes n times as long as one.
+"""A loop of n single edits, with look-ups between them, takes n times as much work as one.
 
 tests/cpp/model/followed_list_test.cpp counts how many elements of a list such look-ups read.
 """
 
 from __future__ import annotations
 
-import gc
-import time
-from functools import cache
+from collections.abc import Callable
 
 import pytest
-from support.edits.loops import LOOPS, chain
+from support.edits.loops import LOOPS, Loop, chain, chain_file
+from support.processes.work import Work, takes_steep_time, too_steep
 from support.run_options import LONG, SANITIZED
 
 import onnxmap
 
-pytestmark = pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
+pytestmark = pytest.mark.skipif(SANITIZED, reason="nothing is counted under ASan")
 
-SIZE = 4_000 if LONG else 1_000
-GROWTH = 4
-MOST_TIMES = 8  # quadratic work takes 16 times as long; as far from 4 as from 16
-TRIES = 6  # the fastest counts
+SIZES = 300, 3_000
 
 
-@cache
-def model_of(size: int) -> onnxmap.Model:
-    return chain(size)
+def edited_by(loop: Loop) -> Callable[[int], tuple[bytes, Work]]:
+    def prepare(count: int) -> tuple[bytes, Work]:
+        model = chain(count)
+
+        def work() -> None:
+            loop(model, count)
+            model.revert()
+
+        return chain_file(count), work
+
+    return prepare
 
 
-def seconds(name: str, size: int) -> float:
-    model = model_of(size)
-    gc.collect(0)
-    gc.disable()
-    try:
-        started = time.process_time()
-        LOOPS[name](model, size)
-        return time.process_time() - started
-    finally:
-        gc.enable()
-        model.revert()
-
-
-def growth(name: str) -> float:
-    """How many times as long a loop of more edits takes, in the best of some tries."""
-    small = large = float("inf")
-    for _ in range(TRIES):
-        large = min(large, seconds(name, GROWTH * SIZE))
-        small = min(small, seconds(name, SIZE))
-        if large < MOST_TIMES * small:
-            break
-    return large / small
+def names(count: int) -> list[bytes]:
+    """One of each kind of element. The type of a node follows its name."""
+    kinds = "w%d", "v%d", "k%d", 'n%d"\3Add', "F%d", "x%032d"
+    return [(kind % (3 * count // 8)).encode() for kind in kinds]
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_loop_of_edits_takes_linear_time(name: str) -> None:
-    assert growth(name) < MOST_TIMES
+def test_a_loop_of_edits_takes_linear_work(name: str) -> None:
+    assert not too_steep(edited_by(LOOPS[name]), SIZES, names)
 
 
-def test_reverts_of_one_model_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not LONG, reason="compares times, which other processes can change")
+def test_reverts_of_one_model_take_linear_time() -> None:
     """What earlier reverts have left costs nothing."""
 
-    def loop(_: onnxmap.Model, count: int) -> None:
+    def work(count: int) -> None:
         model = chain(3)
         for i in range(count):
             model.graph.doc_string = f"edit {i}"
             model.revert()
 
-    monkeypatch.setitem(LOOPS, "reverts", loop)
-    assert growth("reverts") < MOST_TIMES
+    assert not takes_steep_time(lambda count: lambda: work(count), (4_000, 16_000))
 
 
 def test_a_quadratic_loop_is_found() -> None:
@@ -76,8 +62,4 @@ def test_a_quadratic_loop_is_found() -> None:
             model.graph.nodes[i].op_type = "Mul"
             model.graph.op_types()
 
-    LOOPS["planted"] = loop
-    try:
-        assert growth("planted") >= MOST_TIMES
-    finally:
-        del LOOPS["planted"]
+    assert too_steep(edited_by(loop), SIZES, names)

@@ -1,77 +1,104 @@
-"""Time grows as the file does, in every loop that a user can write over a model."""
+"""Work grows as the file does, in every loop that a user can write over a model."""
 
 from __future__ import annotations
 
-import gc
+from collections import defaultdict
 
 import pytest
 from support.hostile.worst_files import FILES
-from support.processes.steep_times import GROWTH, SHORTEST, too_steep
-from support.readers.public_loops import NOT_TRIED, loops_of, objects_of, outcome, public_classes
-from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+from support.processes.work import (
+    Reads,
+    Work,
+    counting_reads,
+    more_reads,
+    places_in,
+    takes_steep_time,
+)  # fmt: skip
+from support.readers.public_loops import (
+    NOT_TRIED,
+    Loop,
+    loops_of,
+    objects_of,
+    outcome,
+    public_classes,
+)
+from support.run_options import LONG, SANITIZED
 
 import onnxmap
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occurs more than once")
 
-# Elements of the smaller file, and the least seconds for the larger one that are judged. Quadratic
-# work takes as long if it takes 6 ns for each pair of 400 elements, or 5 ns for each pair of 800.
-SIZE, LEAST = (4_000 if LONG else 200, SHORTEST) if EXHAUSTIVE else (100, 0.001)
-
-
-@pytest.fixture(autouse=True)
-def _without_collections():
-    """Garbage collection is off, because its time depends on all objects of the process."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
+SIZES = 25, 250  # elements of two files
 # Messages of at least 32 kB have an index. In smaller ones, an error walks over the message to find
-# the path of its tensor. Its time grows with the message, up to 0.1 ms.
-INDEXED = 4_000
+# the path of its tensor. Its work grows with the message, up to 0.1 ms.
+INDEXED = 20_000
 ERRORS_OF_INDEXED = [
     *(shape for shape in FILES if shape.startswith("bad tensors")),
+    "empty initializers",
     "a graph of many pieces in an attribute",
-][:: 1 if EXHAUSTIVE else 3]
-GROW_BELOW = {"bad tensors in a graph of many pieces", "a graph of many pieces in an attribute"}
+]
 
 
-@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
-@pytest.mark.parametrize("shape", [shape for shape in FILES if LONG or shape not in GROW_BELOW])
+def reads_of_loops(data: bytes) -> dict[str, Reads]:
+    """How often each loop over a model reads some words of its file."""
+    reads = defaultdict(list)
+    for places in places_in(data):
+        with counting_reads(data, places) as since:
+            model = onnxmap.loads(data)
+            reads["onnxmap.loads"] += since()
+            objects = objects_of(model)
+            reads["finding all objects"] += since()
+            for kind in objects:
+                for name, loop in loops_of(kind):
+                    for one in objects[kind]:
+                        outcome(loop, one)
+                    reads[name] += since()
+    return reads
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is counted under ASan")
+@pytest.mark.parametrize("shape", [shape for shape in FILES if shape not in ERRORS_OF_INDEXED])
+def test_work_grows_with_the_file(shape: str) -> None:
+    small, large = (reads_of_loops(FILES[shape](n)) for n in SIZES)
+    assert [name for name in large if more_reads(small.get(name, [0]), large[name])] == []
+
+
+@pytest.mark.skipif(not LONG, reason="compares times, which other processes can change")
+@pytest.mark.parametrize("shape", FILES)
 def test_time_grows_with_the_file(shape: str) -> None:
-    files = [FILES[shape](SIZE), FILES[shape](GROWTH * SIZE)]
-    models = [onnxmap.loads(data) for data in files]
-    walks = [lambda model=model: objects_of(model) for model in models]
-    steep = {"finding all objects": too_steep(*walks, LEAST)}
-    small, large = (walk() for walk in walks)
-    for kind in large:
-        for name, loop in loops_of(kind):
-            few, many = small.get(kind, []), large[kind]
-            steep[name] = too_steep(
-                lambda loop=loop, few=few: [outcome(loop, one) is None for one in few],
-                lambda loop=loop, many=many: [outcome(loop, one) is None for one in many],
-                LEAST,
-            )
-    steep["onnxmap.loads"] = too_steep(
-        lambda: onnxmap.loads(files[0]), lambda: onnxmap.loads(files[1]), LEAST
-    )
-    assert not {name: times for name, times in steep.items() if times is not None}
-
-
-@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
-@pytest.mark.parametrize("shape", ERRORS_OF_INDEXED)
-def test_errors_of_a_large_file(shape: str) -> None:
-    small, large = (onnxmap.loads(FILES[shape](n)).tensors() for n in (INDEXED, GROWTH * INDEXED))
-    loops = dict(loops_of(onnxmap.Tensor))
+    sizes = 4_000, 16_000
+    files = {n: FILES[shape](n) for n in sizes}
+    models = {n: onnxmap.loads(data) for n, data in files.items()}
+    found = {n: objects_of(model) for n, model in models.items()}
     steep = {
-        name: too_steep(
-            lambda loop=loops[name]: [outcome(loop, one) is None for _, one in small],
-            lambda loop=loops[name]: [outcome(loop, one) is None for _, one in large],
-        )
-        for name in ("Tensor.numpy", "Tensor: repr")
+        "onnxmap.loads": takes_steep_time(lambda n: lambda: onnxmap.loads(files[n]), sizes),
+        "finding all objects": takes_steep_time(lambda n: lambda: objects_of(models[n]), sizes),
     }
-    assert not {name: times for name, times in steep.items() if times is not None}
+    for kind in found[sizes[1]]:
+        for name, loop in loops_of(kind):
+
+            def prepare(n: int, kind: type = kind, loop: Loop = loop) -> Work:
+                return lambda: [outcome(loop, one) is None for one in found[n].get(kind, [])]
+
+            steep[name] = takes_steep_time(prepare, sizes)
+    assert [name for name, is_steep in steep.items() if is_steep] == []
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is counted under ASan")
+@pytest.mark.parametrize("shape", ERRORS_OF_INDEXED)
+@pytest.mark.parametrize("name", ["Tensor.numpy", "Tensor: repr"])
+def test_errors_of_a_large_file(shape: str, name: str) -> None:
+    """A walk to each tensor from the beginning would read the one in the middle 10,000 times."""
+    loop = dict(loops_of(onnxmap.Tensor))[name]
+    data = FILES[shape](INDEXED)
+    reads: Reads = []
+    for places in places_in(data):
+        tensors = onnxmap.loads(data).tensors()
+        with counting_reads(data, places) as since:
+            for _, tensor in tensors:
+                outcome(loop, tensor)
+            reads += since()
+    assert sorted(reads)[len(reads) // 2] < 1_000
 
 
 # No model leads to these classes: other functions load or return them.

@@ -6,6 +6,7 @@ A loop takes a model with `n` nodes, weights, entries and so on, and makes `n` e
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ def _input(i: int) -> str:
     return f"x{i:032}"
 
 
-def chain(count: int) -> onnxmap.Model:
+@cache
+def chain_file(count: int) -> bytes:
     """A chain of nodes with a weight, a value info and an attribute each, and many entries."""
     nodes = [
         helper.make_node("Add", [f"v{i}", f"w{i}"], [f"v{i + 1}"], name=f"n{i}", axis=i)
@@ -52,7 +54,11 @@ def chain(count: int) -> onnxmap.Model:
     )
     for i in range(count):
         model.metadata_props.add(key=f"k{i}", value="v")
-    return onnxmap.loads(model.SerializeToString())
+    return model.SerializeToString()
+
+
+def chain(count: int) -> onnxmap.Model:
+    return onnxmap.loads(chain_file(count))
 
 
 def _each(edit: Callable[[onnxmap.Model, int], Any]) -> Loop:

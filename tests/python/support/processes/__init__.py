@@ -1,1 +1,1 @@
-"""Child processes, and what a process opens, keeps in the page cache, or needs in time."""
+"""Child processes, and what a process opens, keeps in the page cache, or how much it works."""
