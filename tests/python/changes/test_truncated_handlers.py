@@ -42,7 +42,7 @@ TOUCH_WITH_FOREIGN = "mapped = bus_errors.emptied_mapping(folder)\nint(mapped[0]
 def ran(tmp_path: Path, last: str, before: str = "", after: str = "") -> tuple[str, str, bool, int]:
     """Output, errors, whether SIGBUS ended the process, and its status."""
     code = PREPARE.format(before=before, after=after) + last
-    result = run_python(code, str(tmp_path), timeout=20)
+    result = run_python(code, str(tmp_path))
     return result.stdout, result.stderr, ended_by_bus_error(result), result.returncode
 
 

@@ -276,7 +276,7 @@ class TestModel:
     def test_several_files_are_read_at_a_time(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        meeting = threading.Barrier(3, timeout=20)  # the barrier breaks unless three threads come
+        meeting = threading.Barrier(3, timeout=60)  # the barrier breaks unless three threads come
         monkeypatch.setattr("hashlib.sha1", Hashed(meeting.wait))
         monkeypatch.setattr("onnxmap._core.usable_cpus", lambda: 3)
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i])) for i in range(3)]

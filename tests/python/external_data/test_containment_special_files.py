@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -36,14 +35,12 @@ def test_files_of_the_kernel(path: str, policy: str) -> None:
         model = onnxmap.loads(buffer, external_root=root, **POLICIES[policy])
         own = [Path(path)] if path.startswith("/proc/self/") else []  # other users do not open it
         with closing(FileWatch(own)) as watch:
-            started = time.monotonic()
             for read in (model.initializers["w"].numpy, model.views):
                 with pytest.raises(onnxmap.ExternalDataError) as caught:
                     read()
                 # /proc/self is a link like any other
                 strict = root == "/" and "/self/" in path and policy.startswith("strict")
                 assert caught.value.code == ("ext.unsafe_path" if strict else "ext.not_regular")
-            assert time.monotonic() - started < 1
             assert watch.opened() == set()
 
 

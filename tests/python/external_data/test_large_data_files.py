@@ -32,11 +32,10 @@ def test_a_data_file_of_a_terabyte(tmp_path: Path, io: str) -> None:
     assert (tmp_path / "w.bin").stat().st_blocks * 512 < 1 << 20
     facts = facts_from(
         """
-        import time
         import numpy as np
         import onnxmap
         path, io = sys.argv[1:]
-        before, begun = peak_kib(), time.monotonic()
+        before = peak_kib()
         model = onnxmap.load(path, io=io)
         tensor = model.initializers["t"]
         steps = tensor[:: 1 << 36].tolist() if io == "mmap" else [0.0] * 4
@@ -47,7 +46,7 @@ def test_a_data_file_of_a_terabyte(tmp_path: Path, io: str) -> None:
         if io == "mmap":
             view = model.views()["t"]
             facts["view"] = [view[-1].item(), view[0].item(), view[1 << 37].item()]
-        report(**facts, kib=peak_kib() - before, seconds=time.monotonic() - begun)
+        report(**facts, kib=peak_kib() - before)
         """,
         str(tmp_path / "model.onnx"),
         io,
@@ -59,7 +58,6 @@ def test_a_data_file_of_a_terabyte(tmp_path: Path, io: str) -> None:
     if io == "mmap":
         assert facts["view"] == [9, 0, 0]
     assert facts["kib"] < 16 * 1024 or SANITIZED
-    assert facts["seconds"] < 5
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])

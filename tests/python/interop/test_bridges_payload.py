@@ -115,7 +115,6 @@ def test_data_files_may_be_missing(tmp_path: Path) -> None:
 
 
 MEMORY = """
-import time
 import onnx, onnx.compose, onnx.shape_inference, onnx.version_converter
 import onnx_ir.passes.common as passes
 import onnxmap
@@ -126,9 +125,9 @@ figures = {}
 def measure(name, call):
     with open("/proc/self/clear_refs", "w") as peak:
         peak.write("5")
-    before, begin = resident_kib(), time.perf_counter()
+    before = resident_kib()
     result = call()
-    figures[name] = [time.perf_counter() - begin, (peak_kib() - before) / 1024]
+    figures[name] = (peak_kib() - before) / 1024
     return result
 
 def passed():
@@ -162,6 +161,5 @@ def test_memory(count: int, side: int, tmp_path: Path) -> None:
     assert path.stat().st_size > count * side * side * 4
     facts = facts_from(MEMORY, str(path), timeout=600)
     assert facts["structure"] < 20_000
-    for name, (seconds, mebibytes) in facts["figures"].items():
+    for name, mebibytes in facts["figures"].items():
         assert mebibytes < 32, name
-        assert seconds < 5, name

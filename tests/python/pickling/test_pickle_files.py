@@ -157,7 +157,7 @@ def test_something_else_has_the_name(folder: Path, name: str) -> None:
     except (onnxmap.OnnxMapError, OSError) as error:
         report(refused=type(error).__name__)
     """
-    assert facts_from(code, data.hex(), timeout=30)["refused"]
+    assert facts_from(code, data.hex())["refused"]
 
 
 def test_a_link_that_leads_outside_is_refused_as_on_loading(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,10 +102,9 @@ def test_ctrl_c_ends_slow_requests(server: Server, way: str) -> None:
         target=lambda: (server.wait_for(1), signal.raise_signal(signal.SIGINT))
     )
     timer.start()
-    begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         dict(model.arrays("large") if way == "arrays" else model.stream("large"))
-    assert time.monotonic() - begun < 15  # the server would wait longer than that
+    assert server.held  # it has not answered
     timer.join()
     server.gate.set()
     np.testing.assert_array_equal(model.arrays("large")["large"], TENSORS["large"])
@@ -119,6 +117,5 @@ def test_closing_a_stream_does_not_wait_for_the_server(server: Server) -> None:
     stream = model.stream(window="64MiB")
     assert next(stream)[0] == "small.0"
     server.wait_for(1)
-    begun = time.monotonic()
     stream.close()
-    assert time.monotonic() - begun < 15
+    assert server.held

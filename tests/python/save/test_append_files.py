@@ -267,19 +267,17 @@ def test_processes_that_append_at_the_same_time(path: Path) -> None:
 def test_a_wait_for_a_lock_can_be_interrupted(path: Path) -> None:
     before = path.read_bytes()
     code = """
-    import onnxmap, signal, time
+    import onnxmap, signal
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
-    began = time.monotonic()
     try:
         onnxmap.append(sys.argv[1], doc_string="x")
     except KeyboardInterrupt:
-        report(seconds=time.monotonic() - began)
+        report(interrupted=True)
     """
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        facts = facts_from(code, str(path))
-    assert 0.2 < facts["seconds"] < 5
+        assert facts_from(code, str(path))["interrupted"]
     assert path.read_bytes() == before
     onnxmap.append(path, doc_string="x")
 

@@ -81,7 +81,7 @@ class Server:
     def wait_for(self, count: int) -> None:
         """Wait until this many requests are held at the gate."""
         with self.lock:
-            assert self.lock.wait_for(lambda: self.held >= count, timeout=20)
+            assert self.lock.wait_for(lambda: self.held >= count, timeout=60)
 
     def forget(self) -> None:
         """Start counting from zero."""
@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
                 with told.lock:
                     told.held += 1
                     told.lock.notify_all()
-                told.gate.wait(20)
+                told.gate.wait(120)
                 with told.lock:
                     told.held -= 1
             self._answer(asked, fault)
