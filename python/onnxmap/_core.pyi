@@ -78,6 +78,7 @@ __all__: list[str] = [
     "data_name_after",
     "data_type_bits",
     "data_type_facts",
+    "data_type_named",
     "dedupe",
     "document_of",
     "enum_values",
@@ -2872,6 +2873,11 @@ def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
 def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     """
     Return name, number, bits, typed field and NumPy name of each element type.
+    """
+
+def data_type_named(name: str) -> int:
+    """
+    Return the number of the type with this name of ONNX or NumPy, or spelling; 0 for none.
     """
 
 def dedupe(document: Document) -> builtins.list[tuple[str, str]]:

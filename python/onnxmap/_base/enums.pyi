@@ -10,7 +10,8 @@ class DataType(IntEnum):
     """Element types, with the names and numbers of `TensorProto.DataType`.
 
     A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
-    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too.
+    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too, and so
+    are the spellings "fp64", "fp32", "fp16", "half" and "bf16".
     """
 
     UNDEFINED = 0

@@ -63,7 +63,7 @@ def _row(path: str, tensor: Tensor) -> Row:
     name = short(tensor.name) or short(path, LONGEST_PATH)
     dtype = _type_name(tensor.proto.data_type)
     try:
-        shape = "x".join(map(str, tensor.shape)) or "scalar"
+        shape = str(list(tensor.shape))
         external = tensor.external
     except OnnxMapError as error:
         return Row(name, dtype, "?", 0, error.code)

@@ -255,14 +255,14 @@ class TestObjects:
 
     def test_texts(self, stats: onnxmap.ModelStats) -> None:
         assert repr(stats["w"]) == (
-            "<onnxmap.TensorStats of FLOAT 2x2: "
+            "<onnxmap.TensorStats of FLOAT [2, 2]: "
             "min 0, max 3, mean 1.33333, std 1.24722, 1 NaN, 0 infinite>"
         )
         assert repr(stats).startswith("<onnxmap.ModelStats of 2 tensors: min 0, max 7, ")
         lines = str(stats).splitlines()
         assert [line.split()[0] for line in lines] == ["name", "w", r"\x1b" * 57 + "...", "total"]
         assert lines[1].split() == (
-            ["w", "FLOAT", "2x2", "0", "3", "1.33333", "1.24722", "25.00", "%", "1", "0"]
+            ["w", "FLOAT", "[2,", "2]", "0", "3", "1.33333", "1.24722", "25.00", "%", "1", "0"]
         )
         assert str(stats).replace("\n", "").isprintable()
         assert len(set(map(len, lines))) == 1
