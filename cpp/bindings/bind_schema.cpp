@@ -85,8 +85,9 @@ void bind_schema(py::module_& module) {
         "Return the bits of one element; 0 if the elements have no fixed width.");
     module.def(
         "data_type_named",
-        [](const py::str& name) {
-            const onnx::DataTypeInfo* const info = onnx::find_data_type(to_printable(name));
+        [](const py::object& name) {
+            const bool is_text = py::isinstance<py::str>(name);
+            const auto* const info = is_text ? onnx::find_data_type(to_printable(name)) : nullptr;
             return info == nullptr ? 0 : static_cast<int>(info->type);
         },
         py::arg("name"),

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/byte_ranges.hpp"
 #include "model/document.hpp"
@@ -22,6 +23,9 @@ struct LoadedFile {
 };
 
 using LoadedFiles = std::map<std::string, LoadedFile>;  // by path
+
+/// Bytes of data files that no tensor uses, by path; each stands once.
+using UnusedBytes = std::vector<std::pair<std::string, std::uint64_t>>;
 
 /// Those of the files whose other bytes nobody needs: not models, which have structure, and no
 /// files that have lost their name to another file.

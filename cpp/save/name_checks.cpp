@@ -230,19 +230,22 @@ std::vector<std::string> NameChecks::unused_sides(const Locations& data, bool ke
     return sides;
 }
 
-LoadedFiles NameChecks::of_nobody_else(LoadedFiles files) {
+UnusedBytes NameChecks::of_nobody_else(UnusedBytes unused) {
     for (const DocumentPtr& document : documents_) {
-        const auto loaded = document->source().identity();
+        if (!is_from_file(*document)) continue;
         const std::string& path = document->store().external.folder().model_path;
-        if (loaded && os::find_same_file(*os::path_locator(path), *loaded)) return {};
+        const os::FileIdentity loaded = document->source().identity().value();
+        if (os::find_same_file(*os::path_locator(path), loaded)) return {};
     }
     Folders folders;
-    for (const auto& [path, file] : files) folders.insert(parent_of(path));
+    for (const auto& [path, nbytes] : unused) {
+        if (nbytes > 0) folders.insert(parent_of(path));
+    }
     const Neighbours& others = neighbours_in(std::move(folders));
-    std::erase_if(files, [&](const auto& file) {
+    std::erase_if(unused, [&](const auto& file) {
         return others.owner_of(file.first) != nullptr || !others.unreadable.empty();
     });
-    return files;
+    return unused;
 }
 
 // Whether a new file would replace the file at `path`, or the link to it.

@@ -75,9 +75,9 @@ class NameChecks {
     /// save. `keeps`: the new models refer to data files of the loaded ones.
     [[nodiscard]] std::vector<std::string> unused_sides(const Locations& data, bool keeps);
 
-    /// After the save: those files that no other model may use. The loaded models that are still
-    /// there use all of them.
-    [[nodiscard]] LoadedFiles of_nobody_else(LoadedFiles files);
+    /// After the save: the files that no other model may use. The loaded models that are still
+    /// there use all of them. Models are looked for only if a file has unused bytes.
+    [[nodiscard]] UnusedBytes of_nobody_else(UnusedBytes unused);
 
     /// From now on, looks again for the models that stay. Within one step of a save, one look is
     /// enough.

@@ -77,7 +77,7 @@ class ModelSave {
         finish();
         SaveReport report = write(unused_sides);
         if (!is_checkpoint()) {
-            report.unused = unused_of(names_.of_nobody_else(with_unused_bytes(files_)));
+            report.unused = names_.of_nobody_else(unused_of(with_unused_bytes(files_)));
         }
         for (const std::string& location : data_) {
             report.files.push_back(plain_path(names_.path_of(location)));

@@ -49,9 +49,6 @@ struct SaveRequest {
     std::function<Progress(std::uint64_t total)> start;
 };
 
-/// Bytes of data files that no tensor uses, by path; each stands once.
-using UnusedBytes = std::vector<std::pair<std::string, std::uint64_t>>;
-
 struct SaveReport {
     std::vector<std::string> files;  // the data files, then the models
     ByteCounts nbytes;

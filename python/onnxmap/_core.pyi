@@ -2875,7 +2875,7 @@ def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     Return name, number, bits, typed field and NumPy name of each element type.
     """
 
-def data_type_named(name: str) -> int:
+def data_type_named(name: Any) -> int:
     """
     Return the number of the type with this name of ONNX or NumPy, or spelling; 0 for none.
     """

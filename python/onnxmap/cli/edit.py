@@ -21,6 +21,7 @@ import onnxmap
 from onnxmap.cli.arguments import Completer, at_least_one, nothing, pair, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (
+    STANDARD_INPUT,
     complete_dims,
     complete_inputs,
     complete_names,
@@ -69,7 +70,10 @@ def run(arguments: Namespace) -> None:
     if not arguments.verbs:
         raise UsageError("there is nothing to do; name at least one edit, such as --prune")
     with open_model(arguments.file, arguments) as model:
-        before = copy.deepcopy(model) if arguments.dry_run else model
+        before = model
+        if arguments.dry_run:
+            is_stream = arguments.file == STANDARD_INPUT  # which is read once
+            before = copy.deepcopy(model) if is_stream else open_model(arguments.file, arguments)
         said = []
         for name, value in arguments.verbs:
             with wrong_values():

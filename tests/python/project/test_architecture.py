@@ -81,7 +81,7 @@ MOST_PACKAGE_LINES = 5011
 MOST_LATER_IMPORTS = 30
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
-MOST_LINES_OF_THE_COMMANDS = 2_065
+MOST_LINES_OF_THE_COMMANDS = 2_073
 MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.

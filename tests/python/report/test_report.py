@@ -92,9 +92,9 @@ def test_the_size_is_that_of_the_file(path: Path, tmp_path: Path) -> None:
 def test_the_table_has_all_tensors(path: Path, tmp_path: Path) -> None:
     assert page_of(onnxmap.load(path), tmp_path).rows == [
         ["block.0.w", "FLOAT", "[10, 10]", 400, "w.data"],
-        ["block.0.b", "INT8", "50", 50, "inline"],
-        ["head", "COMPLEX64", "1", 8, "inline"],
-        ['graph.node[3].attribute["value"].t', "INT64", "2", 16, "inline"],
+        ["block.0.b", "INT8", "[50]", 50, "inline"],
+        ["head", "COMPLEX64", "[1]", 8, "inline"],
+        ['graph.node[3].attribute["value"].t', "INT64", "[2]", 16, "inline"],
     ]
 
 

@@ -53,7 +53,7 @@ def test_a_named_tensor_of_a_node_has_its_path(tmp_path: Path) -> None:
     value = numpy_helper.from_array(np.int64([4]), "named")
     node = helper.make_node("Constant", [], ["c"], value=value)
     tensors, _ = page_of(model_with([node]), tmp_path).tables
-    assert tensors[2] == ["named", "INT64", "1", 8, 'graph.node[0].attribute["value"].t']
+    assert tensors[2] == ["named", "INT64", "[1]", 8, 'graph.node[0].attribute["value"].t']
 
 
 def test_wrong_attributes(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_odd_values(values: list[float]) -> None:
     for bins in (1, 7, 10, 4096):
         counts, edges = check(doubles(values), bins)
         assert np.isfinite(edges).all()
-        assert (np.diff(edges) >= 0).all()
+        assert (edges[1:] >= edges[:-1]).all()
         assert counts.sum() == np.isfinite(np.array(values)).sum()
 
 
