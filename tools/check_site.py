@@ -3,8 +3,8 @@
     make docs && python tools/check_site.py            # the site in build/docs
     python tools/check_site.py DIRECTORY               # another one
 
-Each page is opened at five widths, from a phone's to a laptop's. Tables and blocks of code may
-scroll in boxes of their own; everything else must fit. No label of a picture may be cut off.
+Each page is opened at five widths, from a phone's to a laptop's. Blocks of code may scroll in boxes
+of their own; everything else must fit. No label of a picture may be cut off.
 
 Chromium or Chrome loads check_site.html from a server that this script runs on the loopback
 interface. That page opens all others in a frame, which measures them, and sends what it found.
