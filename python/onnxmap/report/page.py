@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _TEMPLATE, _STYLE, _SCRIPT = "report.html.jinja", "page.css", "tables.js"
 _LONGEST = 300  # characters of a text from a model
-_END = 100  # of which are those of its end
+_END = 100  # of these are from its end
 _MOST_CHANGES = 100  # of one kind of thing
 
 

@@ -93,7 +93,8 @@ def test_histograms_of_both_models(path: Path, tmp_path: Path) -> None:
     page = page_of(model, tmp_path, other)
     said = " ".join(page.texts["histograms"].split())
     both = "b 049 model.onnx: INT8, 50 values, 50 B 60109 model.onnx: INT8, 50 values, 50 B"
-    assert f"of the largest {both} w19 only in model.onnx" in said  # the changed one comes first
+    # The changed one comes first.
+    assert f"of the largest others {both} w19 only in model.onnx" in said
     assert page.count()["svg"] == 2 * 12 - 1
 
 
