@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 _LONGEST = 80  # characters shown of a name from the file
 _MOST_NAMES = 8  # names shown of a list
 _MOST_ROWS = 50  # elements shown of a list in a notebook, and numbers or strings shown of a list
-_LONGEST_TEXT = (
-    300  # characters shown of a string in a list, and of a cell, which may be a sentence
-)
+_LONGEST_TEXT = 300  # characters shown of a string in a list, and of a cell of a table
 
 _MAPPINGS = (_core.AttributeMapping, _core.OpsetMapping, _core.StringMapping)
 _MESSAGES = (_core.MessageList, _core.UnknownFieldList)

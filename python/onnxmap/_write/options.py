@@ -125,9 +125,7 @@ class SaveOptions:
                 raise ValueError(f"{name} needs external_data, the name of a data file")
         if self.kind == "file" and self.location.lower().endswith((b".npz", b".npy")):
             name = os.fsdecode(self.location)
-            raise ValueError(
-                f"a data file is no file of NumPy, as {name} would be; choose another name"
-            )
+            raise ValueError(f"external_data must not end in .npz or .npy, but is {name}")
         if self.dedupe and self.location.endswith(b".safetensors"):
             raise ValueError(
                 "a safetensors file cannot store equal tensors once; pass dedupe=False"

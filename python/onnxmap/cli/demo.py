@@ -57,7 +57,7 @@ def _keep(made: str, folder: Path) -> str:
     for name in present:
         if not filecmp.cmp(Path(made, name), folder / name, shallow=False):
             size = bytes_in_words((folder / name).stat().st_size)
-            what = f"exists already, and is another file than the demo's, of {size}"
+            what = f"({size}) exists already, and differs from the demo's"
             raise UsageError(f"{folder / name} {what}: choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name in {MODEL, WEIGHTS}.difference(present):

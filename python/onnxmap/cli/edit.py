@@ -36,7 +36,7 @@ from onnxmap.errors import OnnxMapError
 _MOST_BYTES = 2**63 - 1  # of a tensor
 # Verbs without a value, which are methods of Model.
 _PLAIN = {
-    "--infer-shapes": "add the types of inner values, also if nodes compute them; needs onnx",
+    "--infer-shapes": "add the types of inner values, also shapes that nodes compute; needs onnx",
     "--prune": "remove what no output needs",
     "--sort": "put each node behind those whose values it uses",
     "--dedupe": "let initializers with the same bits be one",

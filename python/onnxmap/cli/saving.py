@@ -94,7 +94,7 @@ def copied(call: Callable[..., Report], arguments: Namespace) -> Report:
         if os.path.isdir(new):
             new = os.path.join(new, os.path.basename(arguments.file))
         is_model = os.path.abspath(taken) == os.path.abspath(new)
-        condition = "" if is_model else f" if only the old {new} uses it"
+        condition = "" if is_model else f" if only the old {new} uses it, else takes another name"
         raise UsageError(f"{taken} exists; --overwrite replaces it{condition}") from None
 
 

@@ -184,7 +184,9 @@ class TestTakenNames:
             ran = run("cp", tmp_path / "m.onnx", tmp_path / "n.onnx")
             assert (ran.status, ran.out) == (2, "")
             condition = (
-                "" if taken == "n.onnx" else f" if only the old {tmp_path / 'n.onnx'} uses it"
+                ""
+                if taken == "n.onnx"
+                else f" if only the old {tmp_path / 'n.onnx'} uses it, else takes another name"
             )
             found = f"{tmp_path / taken} exists; --overwrite replaces it{condition}"
             assert ran.err == f"onnxmap: {found}\n"

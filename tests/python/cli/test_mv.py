@@ -176,7 +176,9 @@ class TestRefusals:
             ran = run("mv", tmp_path / "m.onnx", to)
             assert (ran.status, ran.out) == (2, "")
             condition = (
-                "" if taken.name == "m.onnx" else f" if only the old {to / 'm.onnx'} uses it"
+                ""
+                if taken.name == "m.onnx"
+                else f" if only the old {to / 'm.onnx'} uses it, else takes another name"
             )
             assert ran.err == f"onnxmap: {taken} exists; --overwrite replaces it{condition}\n"
             assert taken.read_bytes() == b"mine"
