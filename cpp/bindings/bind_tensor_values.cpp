@@ -277,7 +277,8 @@ Example:
     for (const char* const name : {"__setitem__", "__delitem__"}) {
         cls.def(name, [](const Tensor&, const py::args&) {
             throw py::type_error(
-                "a Tensor is read-only; change numpy(writable=True), and assign that: "
+                "a Tensor is read-only; change array = tensor.numpy(writable=True), then assign "
+                "it: "
                 "initializers[name] = array");
         });
     }

@@ -215,7 +215,7 @@ REMEDIES = {
         "put the weights into a data file with {}, or pass {}",
         (("external_data", "weights.data"), ("allow_over_2gib", True)),
     ),
-    "weights": Remedy("model.extract_weights(path) writes one", ()),
+    "weights": Remedy('model.extract_weights("w.safetensors") writes one', ()),
     "view": Remedy("load that file, and save the view again with {}", (("external_data", "view"),)),
 }
 # By the code, or by the part before its dot.

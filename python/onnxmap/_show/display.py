@@ -203,7 +203,7 @@ _FORMS = {
     ),
     "Model": (
         "{source}: IR {ir_version}, {contents}, {parameters}, {size}",
-        "source producer ir_version opset_imports contents parameters size inputs outputs",
+        "source producer ir_version opset_imports contents num_parameters size inputs outputs",
     ),
     "Node": ("{label}{op_type}({inputs}) -> ({outputs})", "name op_type inputs outputs attributes"),
     "OperatorSet": ("'{domain}' version {opset_version}, {size}", "domain opset_version size"),

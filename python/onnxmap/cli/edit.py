@@ -132,7 +132,9 @@ def _asking_onnx(what: str, call: Callable[[], None]) -> None:
     except (OnnxMapError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001 -- InferenceError of onnx, which may be absent
-        raise UsageError(f"onnx cannot {what}: {error}") from None
+        # An assertion of onnx's C++ begins with its place there.
+        reason = str(error).rpartition("` failed: ")[2].removeprefix("Warning: ")
+        raise UsageError(f"onnx cannot {what}: {reason}") from None
 
 
 def _dims(text: str) -> tuple[dict[str, Any]]:

@@ -37,7 +37,7 @@ _BARE = re.compile(r"^\w+(?= (?:needs|must|has no use) )|(?<= needs )\w+(?=,|$)"
 _PHRASES = {
     "iterate over initializers.all() to reach each of them": "onnxmap ls --all lists their paths",
     "look for it in node_outputs()": "onnxmap ls --nodes lists all outputs",
-    "model.extract_weights(path) writes one": "onnxmap convert IN OUT writes one",
+    'model.extract_weights("w.safetensors")': "onnxmap convert IN w.safetensors",
 }
 
 # The extras that parts of a command line need: a module that each installs, and the part.

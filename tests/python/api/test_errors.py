@@ -165,7 +165,7 @@ def test_every_remedy_is_text(tmp_path: Path) -> None:
         "allow_over_2gib=True",
         "root": "name it with external_root=...",
         "trusted": 'link_policy="trusted" follows it',
-        "weights": "model.extract_weights(path) writes one",
+        "weights": 'model.extract_weights("w.safetensors") writes one',
         "view": 'load that file, and save the view again with external_data="view"',
     }
 

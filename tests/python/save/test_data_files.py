@@ -65,7 +65,7 @@ def test_names_that_others_cannot_read(name: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["w.npz", "W.NPY"])
 def test_a_data_file_has_no_name_of_numpy(name: str, tmp_path: Path) -> None:
     model = onnxmap.load(write_sizes(tmp_path, 1032))
-    with pytest.raises(ValueError, match="must not end in .npz or .npy"):
+    with pytest.raises(ValueError, match=r"must not end in .npz or .npy"):
         model.save(tmp_path / "saved.onnx", external_data=name)
 
 
