@@ -49,7 +49,7 @@ def check_not_weights(path: bytes) -> None:
     """Raise SaveError if the name of a new model or message is that of a file of weights."""
     name = os.fsdecode(os.path.basename(path))
     if name.lower().endswith(_OF_WEIGHTS):
-        text = f"{name} is the name of a file of weights, which cannot hold a graph"
+        text = f"{name!r} is the name of a file of weights, which cannot hold a graph"
         raise SaveError(text, code="save.format", remedy=REMEDIES["weights"])
 
 

@@ -123,7 +123,7 @@ class Place:
             old = self.old or urlsplit(os.fsdecode(source)).path
             self.path = os.path.join(self.path, posixpath.basename(old))
         elif new.endswith("/"):
-            raise SaveError(f"{new} is not a folder", code="save.no_folder")
+            raise SaveError(f"{new!r} is not a folder", code="save.no_folder")
         check_not_weights(os.fsencode(self.path))
         self.folder, self._name = os.path.split(self.path)
         self._how, self._may_stay = how, may_stay

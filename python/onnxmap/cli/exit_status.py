@@ -29,7 +29,7 @@ _HINTS = {
 # What the package says of a call: its own verbs, and arguments. Quotes have names of files and of
 # what is in a model, which stay.
 _CALLS = re.compile(
-    r"""(?<!\w)(?:'[^']*'|"[^"]*")|(call )?\b(?:model\.)?([a-z_0-9]+)"""
+    r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(call )?\b(?:model\.)?([a-z_0-9]+)"""
     r"""(?:\((\d*)\)|=(True|False|\.\.\.|"[^"]*"|\d+|Limits\(.*?\)))"""
 )
 # As in "checksum needs external_data, the name of a data file".

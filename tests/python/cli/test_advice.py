@@ -66,6 +66,16 @@ def test_names_stay(run: Run, tmp_path: Path, name: str) -> None:
     assert name in run("show", tmp_path / name).err
     ran = run("edit", tmp_path / "m.onnx", tmp_path / "n.onnx", "--bypass", name)
     assert f"'{name}'" in ran.err
+    assert f"'{name}.npz'" in run("save", tmp_path / "m.onnx", tmp_path / f"{name}.npz").err
+    assert f"/{name}/'" in run("cp", tmp_path / "m.onnx", f"{tmp_path}/{name}/").err
+
+
+def test_names_with_quotes_stay(run: Run, tmp_path: Path) -> None:
+    name = "it's sort() dtype=3"
+    model = onnxmap.from_arrays({"w": np.ones(2)})
+    model.graph.nodes.append(onnxmap.make_node("Relu", [name], ["y"]))
+    model.save(tmp_path / "m.onnx")
+    assert r"'it\'s sort() dtype=3'" in run("check", tmp_path / "m.onnx").out
 
 
 def test_a_name_that_several_have(run: Run, tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ class TestFailures:
         for places, said in (
             (("-", tmp_path), "cp and mv take files; for a file of that name write ./-"),
             ((tmp_path / "m.onnx", "-"), "cp and mv take files"),
-            ((tmp_path / "m.onnx", f"{tmp_path}/gone/"), f"{tmp_path}/gone/ is not a folder"),
+            ((tmp_path / "m.onnx", f"{tmp_path}/gone/"), f"'{tmp_path}/gone/' is not a folder"),
             ((tmp_path / "m.onnx", tmp_path / "gone/m.onnx"), "No such file or directory"),
         ):
             ran = run(command, *places)

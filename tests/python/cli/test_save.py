@@ -312,7 +312,7 @@ def test_a_model_gets_no_name_of_weights(
     ran = run(words[0], model, model.parent / name, *words[1:])
     assert (ran.status, ran.out) == (2, "")
     advice = "which cannot hold a graph; onnxmap convert IN w.safetensors writes one"
-    assert ran.err == f"onnxmap: {name} is the name of a file of weights, {advice}\n"
+    assert ran.err == f"onnxmap: {name!r} is the name of a file of weights, {advice}\n"
     assert not (model.parent / name).exists()
 
 
