@@ -174,17 +174,23 @@ void NameChecks::check_replaced(const Locations& data, const LoadedFiles& files,
     }
 }
 
-void NameChecks::check_ep_contexts(const Locations& data) const {
-    const auto check = [&](const std::string&, const model::Attribute& attribute) {
-        const std::string path = path_of(std::string(model::location_of(attribute)));
-        for (const std::string& location : data) {
-            if (replaces(location, path)) refuse_own(path, "an EPContext node names it");
-        }
+void NameChecks::for_each_ep_context_path(
+    const std::function<void(const std::string&)>& visit) const {
+    const auto visit_path = [&](const std::string&, const model::Attribute& attribute) {
+        visit(path_of(std::string(model::location_of(attribute))));
     };
     for (const DocumentPtr& document : documents_) {
         source::guard_reads(document->source(),
-                            [&] { model::for_each_ep_context_file(*document, check); });
+                            [&] { model::for_each_ep_context_file(*document, visit_path); });
     }
+}
+
+void NameChecks::check_ep_contexts(const Locations& data) const {
+    for_each_ep_context_path([&](const std::string& path) {
+        for (const std::string& location : data) {
+            if (replaces(location, path)) refuse_own(path, "an EPContext node names it");
+        }
+    });
 }
 
 void NameChecks::check_reachable(const LoadedFiles& files) const {
@@ -232,7 +238,7 @@ std::vector<std::string> NameChecks::unused_sides(const Locations& data, bool ke
 
 UnusedBytes NameChecks::of_nobody_else(UnusedBytes unused) {
     for (const DocumentPtr& document : documents_) {
-        if (!is_from_file(*document)) continue;
+        if (!is_from_file(*document)) return {};
         const std::string& path = document->store().external.folder().model_path;
         const os::FileIdentity loaded = document->source().identity().value();
         if (os::find_same_file(*os::path_locator(path), loaded)) return {};
@@ -244,6 +250,10 @@ UnusedBytes NameChecks::of_nobody_else(UnusedBytes unused) {
     const Neighbours& others = neighbours_in(std::move(folders));
     std::erase_if(unused, [&](const auto& file) {
         return others.owner_of(file.first) != nullptr || !others.unreadable.empty();
+    });
+    for_each_ep_context_path([&](const std::string& path) {
+        const auto key = key_at(path);
+        std::erase_if(unused, [&](const auto& file) { return key && key_at(file.first) == key; });
     });
     return unused;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -75,8 +76,9 @@ class NameChecks {
     /// save. `keeps`: the new models refer to data files of the loaded ones.
     [[nodiscard]] std::vector<std::string> unused_sides(const Locations& data, bool keeps);
 
-    /// After the save: the files that no other model may use. The loaded models that are still
-    /// there use all of them. Models are looked for only if a file has unused bytes.
+    /// After the save: the files that nothing else may use. The loaded models use all of them if
+    /// they are still there, or are in memory; their EPContext nodes use whole files. Other models
+    /// are looked for only if a file has unused bytes.
     [[nodiscard]] UnusedBytes of_nobody_else(UnusedBytes unused);
 
     /// From now on, looks again for the models that stay. Within one step of a save, one look is
@@ -86,6 +88,7 @@ class NameChecks {
   private:
     using Folders = std::set<std::string>;
 
+    void for_each_ep_context_path(const std::function<void(const std::string&)>& visit) const;
     void check_ep_contexts(const Locations& data) const;
     [[nodiscard]] bool replaces(const std::string& location, const std::string& path) const;
     [[nodiscard]] const Neighbours& others(const Locations& replaced);

@@ -20,7 +20,7 @@ _BY_EXTENSION: dict[str, FileForm | None] = {
     ".onnxtxt": None, ".onnxtext": None,
 }  # fmt: skip
 # Files of weights alone. They have no graph, and their readers refuse a model of such a name.
-_OF_WEIGHTS = (".safetensors", ".safetensors.index.json", ".npz", ".npy")
+OF_WEIGHTS = (".safetensors", ".safetensors.index.json", ".npz", ".npy")
 
 
 def form_of(path: bytes, given: FileForm | None, source: FileForm) -> FileForm:
@@ -48,7 +48,7 @@ def form_of(path: bytes, given: FileForm | None, source: FileForm) -> FileForm:
 def check_not_weights(path: bytes) -> None:
     """Raise SaveError if the name of a new model or message is that of a file of weights."""
     name = os.fsdecode(os.path.basename(path))
-    if name.lower().endswith(_OF_WEIGHTS):
+    if name.lower().endswith(OF_WEIGHTS):
         text = f"{name!r} is the name of a file of weights, which cannot hold a graph"
         raise SaveError(text, code="save.format", remedy=REMEDIES["weights"])
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnxmap._base.file_forms import check_form
+from onnxmap._base.file_forms import OF_WEIGHTS, check_form
 from onnxmap._show.display import describe_html
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ class SaveReport:
         bytes_copied: bytes that were copied from file to file.
         bytes_referenced: bytes of files that stay as they are and that the models refer to.
         unused: by the path of each data file that only the saved models may use, or no model: the
-            bytes that no tensor uses. A file that the loaded model still needs is left out. Padding
-            between tensors does not count.
+            bytes that no tensor uses. Files that the loaded model still needs, or a model in their
+            folder or in one of the three above, are left out. Padding between tensors does not
+            count.
         left_over: old files that were moved aside and could not be removed.
     """
 
@@ -101,7 +102,7 @@ class SaveOptions:
             text = 'external_data must be None, False, the name of a data file, or "view"'
             raise TypeError(f"{text}, not {external!r}")
         if external in ("", b""):
-            raise ValueError("external_data is empty; None keeps values where they are")
+            raise ValueError("external_data must not be empty; without it, values stay in place")
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is None and least == 1:
@@ -123,13 +124,12 @@ class SaveOptions:
         for name in ("checksum", "max_shard_size_bytes", "dedupe"):
             if getattr(self, name) and not to_file:
                 raise ValueError(f"{name} needs external_data, the name of a data file")
-        if self.kind == "file" and self.location.lower().endswith((b".npz", b".npy")):
-            name = os.fsdecode(self.location)
-            raise ValueError(f"external_data must not end in .npz or .npy, but is {name}")
-        if self.dedupe and self.location.endswith(b".safetensors"):
-            raise ValueError(
-                "a safetensors file cannot store equal tensors once; pass dedupe=False"
-            )
+        name = os.fsdecode(self.location)
+        is_safetensors = name.endswith(".safetensors")
+        if self.kind == "file" and name.lower().endswith(OF_WEIGHTS) and not is_safetensors:
+            raise ValueError(f"external_data must not be the name of another format: {name!r}")
+        if self.dedupe and is_safetensors:
+            raise ValueError("a safetensors file cannot store equal tensors once: no dedupe=True")
         if self.attributes and external in (None, False):
             raise ValueError('attributes needs external_data=... or external_data="view"')
         for name in ("dtype", "alignment"):

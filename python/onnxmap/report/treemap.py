@@ -94,7 +94,7 @@ class _Group:
             self.parts = [_run(named[i : i + step]) for i in range(0, len(named), step)]
         elif large == len(parts) <= most:
             self.parts = parts
-        elif large > 1 or (large and len(parts[0].rows) > 1):
+        elif large > 1 or (large and (len(parts[0].rows) > 1 or self.nbytes == total)):
             large = min(large, most - 1)
             rest = [row for part in parts[large:] for row in part.rows]
             label = f"rest of {prefix}*" if prefix else "rest"

@@ -56,7 +56,8 @@ def table(model: Model) -> tuple[list[Row], int]:
 
 def short(name: str, most: int = _LONGEST) -> str:
     """A name from a model, as the tables have it."""
-    return escape(name if len(name) <= most else f"{name[:most]}…")
+    half = most // 2  # names that are as long often differ at the end
+    return escape(name if len(name) <= most else f"{name[:half]}…{name[-half:]}")
 
 
 def _row(path: str, tensor: Tensor) -> Row:

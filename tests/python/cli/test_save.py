@@ -371,7 +371,7 @@ class TestFailures:
             (("--inline", "--view"), "not allowed with argument --inline"),
             (("--align", "48"), "--align N must be a power of two, not 48"),
             (("--threshold", "big"), "a size is written like"),
-            (("--external-data", ""), "external_data is empty"),
+            (("--external-data", ""), "--external-data F must not be empty"),
             (("--external-data", "../w"), "is unsafe: outside the model directory"),
             (("--external-data", "con"), "'con' is a reserved name"),
             (("--external-data", "sub/"), "is not a file"),

@@ -77,7 +77,7 @@ MOST_LINES = 360
 TABLES = {ROOT / "cpp/onnx/operators.def", ROOT / "cpp/check/rules.def"}
 # The package is thin: these bound its lines of code without the commands, the imports inside its
 # functions, and what the core asks of it. `tools/count_code.py` prints the figures.
-MOST_PACKAGE_LINES = 5007
+MOST_PACKAGE_LINES = 5006
 MOST_LATER_IMPORTS = 30
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.

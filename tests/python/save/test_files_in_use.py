@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from support.models.sample import external, model_of, write
 from support.saves.judges import contents
 from support.saves.models import SAVE_MODELS
@@ -152,6 +153,26 @@ def test_what_no_model_needs_any_longer_is_unused(options: dict[str, Any], tmp_p
     report = onnxmap.load(source).save(source, sync=False, **options)
     for name in ("one.data", "two.data"):
         assert report.unused[str(tmp_path / name)] == (tmp_path / name).stat().st_size
+
+
+def test_what_a_model_in_memory_needs_is_not_unused(tmp_path: Path) -> None:
+    source = SAVE_MODELS["chain_outside"](tmp_path)
+    proto = onnx.load(source, load_external_data=False)
+    source.unlink()
+    report = onnxmap.save(proto, source, False, external_root=tmp_path, sync=False)
+    assert report.unused == {}
+
+
+def test_what_an_ep_context_names_is_not_unused(tmp_path: Path) -> None:
+    source = SAVE_MODELS["chain_outside"](tmp_path)
+    model = onnx.load(source, load_external_data=False)
+    attributes = {"embed_mode": 0, "ep_cache_context": "one.data"}
+    model.graph.node.append(
+        helper.make_node("EPContext", [], ["c"], domain="com.microsoft", **attributes)
+    )
+    write(model, source)
+    report = onnxmap.load(source).save(source, False, sync=False)
+    assert report.unused == {str(tmp_path / "two.data"): 1600}
 
 
 def test_a_side_file_that_a_save_removes_is_not_unused(tmp_path: Path) -> None:
