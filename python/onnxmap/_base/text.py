@@ -14,12 +14,12 @@ def shortened(text: str, most: int = 80) -> str:
     return escape(text if len(text) <= most else text[: most - 3] + "...")
 
 
-def bytes_in_words(nbytes: int) -> str:
+def bytes_in_words(nbytes: float) -> str:
     """Return a size as text: `512 B`, `1.5 kB`, `16.8 MB` (1 kB is 1000 bytes)."""
     size, unit = float(nbytes), 0
     while size >= 999.95 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1
-    return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{nbytes} B"
+    return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{size:.0f} B"
 
 
 def qualified(domain: str, name: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from argparse import ArgumentError, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from typing import Any
+
+from onnxmap._base.arguments import parse_size
 
 Parser = argparse._ActionsContainer  # or a group of its options
 Completer = Callable[..., Iterable[str]]
@@ -78,13 +78,10 @@ def size(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: the text is none.
     """
-    form = r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?)b|b)?"
-    found = re.fullmatch(form, text.strip(), re.IGNORECASE)
-    if found is None:
-        raise ArgumentTypeError(f'a size is written like "256MiB" or "1.5 GB", not {text!r}')
-    number, letter, is_binary = found.groups()
-    unit = (1024 if is_binary else 1000) ** " kmgt".index((letter or " ").lower())
-    return int(Fraction(number) * unit)
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def pair(text: str) -> tuple[str, str]:

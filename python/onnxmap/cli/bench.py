@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import onnxmap
+from onnxmap._base.text import bytes_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import at_least_one, flag, valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
-from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
+from onnxmap.cli.text import print_json, seconds_in_words
 
 # The figures of a sample, with their headings.
 FIGURES = {

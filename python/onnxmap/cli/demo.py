@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import onnxmap
+from onnxmap._base.text import bytes_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import folders, valued
 from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
 from onnxmap.cli.exit_status import UsageError
-from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
+from onnxmap.cli.text import print_json, seconds_in_words
 
 Step = dict[str, Any]  # a line of Python, how many seconds it takes, and what comes of it
 

@@ -14,12 +14,13 @@ from itertools import starmap
 from typing import Any, NamedTuple
 
 import onnxmap
+from onnxmap._base.text import bytes_in_words, counted
 from onnxmap.cli import table
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.names import names_meant
-from onnxmap.cli.text import bytes_in_words, counted, natural, print_json_list, shape_in_words
+from onnxmap.cli.text import natural, print_json_list, shape_in_words
 from onnxmap.cli.type_text import type_in_words, type_name
 from onnxmap.errors import OnnxMapError
 

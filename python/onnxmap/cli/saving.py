@@ -12,12 +12,13 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 import onnxmap
+from onnxmap._base.text import bytes_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import InDict, chosen, flag, last_of, valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
-from onnxmap.cli.text import bytes_in_words, print_json, short_path
+from onnxmap.cli.text import print_json, short_path
 
 Report = TypeVar("Report")
 STANDARD_OUTPUT = "-"

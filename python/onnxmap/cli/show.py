@@ -14,10 +14,11 @@ from pathlib import PurePath
 from typing import Any
 
 import onnxmap
+from onnxmap._base.text import bytes_in_words, counted
 from onnxmap.cli import table
 from onnxmap.cli.exit_status import in_words
 from onnxmap.cli.model_file import open_model
-from onnxmap.cli.text import bytes_in_words, counted, cut, print_json, seconds_in_words
+from onnxmap.cli.text import cut, print_json, seconds_in_words
 from onnxmap.cli.type_text import type_in_words, type_name
 
 # These keep the page to one screen; --json prints everything.

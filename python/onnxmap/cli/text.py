@@ -13,24 +13,10 @@ from onnxmap.errors import printable
 
 escape = printable
 
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 # For terminals that show only ASCII: one character for one, so that columns stay aligned.
 IN_ASCII = {"µ": "u", "·": "-", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
 _BARS = "▁▂▃▄▅▆▇█"  # of rising height
 IN_ASCII |= zip(_BARS, "_.-=+*%#", strict=True)
-
-
-def bytes_in_words(nbytes: float) -> str:
-    """Return a size as text: `512 B`, `1.5 kB`, `16.8 MB` (1 kB is 1000 bytes)."""
-    size, unit = float(nbytes), 0
-    while size >= 999.95 and unit < len(_UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{size:.0f} B"
-
-
-def counted(number: int, what: str) -> str:
-    """Return `1 node`, `2,000 nodes`; for nouns whose plural only adds an s."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def cut(text: str, width: int) -> str:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from onnxmap.cli.text import (
-    bytes_in_words,
-    counted,
-    cut,
-    escape,
-    seconds_in_words,
-    shape_in_words,
-)
+from onnxmap._base.text import bytes_in_words, counted
+from onnxmap.cli.text import cut, escape, seconds_in_words, shape_in_words
 from onnxmap.cli.type_text import type_in_words
 
 

@@ -81,7 +81,7 @@ MOST_PACKAGE_LINES = 5006
 MOST_LATER_IMPORTS = 30
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
-MOST_LINES_OF_THE_COMMANDS = 2_074
+MOST_LINES_OF_THE_COMMANDS = 2_063
 MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.
@@ -364,13 +364,13 @@ def test_imports_of_the_package_point_downwards() -> None:
 
 
 def test_the_commands_are_built_on_the_public_package() -> None:
-    """What a command can do, Python can do."""
+    """What a command can do, Python can do. Sizes and numbers are read and written as in Python."""
     for path in (PACKAGE / "cli").rglob("*.py"):
         found = imports_in_package(path, {"_core", *map(module_name, python_files())})
         private = {
             name for name in found if any(part[0] == "_" for part in name.split(".") if part)
         }
-        assert private == set(), f"{path} imports {private}"
+        assert private <= {"_base.text", "_base.arguments"}, f"{path} imports {private}"
         members = {
             node.attr
             for node in ast.walk(ast.parse(path.read_text()))

@@ -26,6 +26,7 @@ ALLOWED = {
     "bulk/test_stream_arguments.py": _UNIT,
     "cli/test_mv.py": _MIDWAY,
     "cli/test_mv_syncs.py": _MIDWAY,
+    "cli/test_text.py": _UNIT,
     "cli/test_verify.py": _MIDWAY,
     "compare/test_stats.py": _KERNELS,
     "conftest.py": _SEAM,
