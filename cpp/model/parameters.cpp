@@ -37,8 +37,11 @@ class Count {
         body.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
             if (row == nullptr || !row->is_message()) return;
             const Message inner = body.inner(*row, value);
-            if (is_node(inner)) return add_node(Node(inner));
-            sum_ = add_sat(sum_, size_of_tensor(inner));
+            if (is_node(inner)) {
+                add_node(Node(inner));
+            } else {
+                sum_ = add_sat(sum_, size_of_tensor(inner));
+            }
         });
         ++depth_left_;
     }
