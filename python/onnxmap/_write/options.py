@@ -129,7 +129,7 @@ class SaveOptions:
         if self.kind == "file" and name.lower().endswith(OF_WEIGHTS) and not is_safetensors:
             raise ValueError(f"external_data must not be the name of another format: {name!r}")
         if self.dedupe and is_safetensors:
-            raise ValueError("a safetensors file cannot store equal tensors once: no dedupe=True")
+            raise ValueError("a safetensors file cannot store equal tensors once; leave out dedupe")
         if self.attributes and external in (None, False):
             raise ValueError('attributes needs external_data=... or external_data="view"')
         for name in ("dtype", "alignment"):
