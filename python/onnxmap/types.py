@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from onnxmap import _core
 from onnxmap._base.enums import DataType
-from onnxmap._base.schema import is_repeated, message_rows, schema
+from onnxmap._base.schema import is_repeated, message_rows, schema, type_name
+from onnxmap._base.text import escape, shape_in_words
 
 Shape = tuple["int | str | None", ...]
 
@@ -47,6 +48,25 @@ def _repr(self: Any) -> str:
     fields, usual = self._asdict(), self._field_defaults
     shown = [f"{name}={value!r}" for name, value in fields.items() if value != usual.get(name, ...)]
     return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _str(self: object) -> str:
+    """The type in words, like `FLOAT [N, 3]` or `optional sequence of INT64 []`."""
+    match self:
+        case TensorType(dtype, shape):
+            return f"{type_name(dtype)} {shape_in_words(shape)}"
+        case SparseTensorType(dtype, shape):
+            return f"sparse {type_name(dtype)} {shape_in_words(shape)}"
+        case SequenceType(elem_type):
+            return f"sequence of {_str(elem_type)}"
+        case OptionalType(elem_type):
+            return f"optional {_str(elem_type)}"
+        case MapType(key_type, value_type):
+            return f"map of {type_name(key_type)} to {_str(value_type)}"
+        case OpaqueType(domain, name):
+            return f"opaque {escape(f'{domain}.{name}')}"
+        case _:
+            return "undeclared"
 
 
 class TensorType(NamedTuple):
@@ -139,6 +159,7 @@ class OpaqueType(NamedTuple):
 VALUE_TYPES = (TensorType, SparseTensorType, SequenceType, MapType, OptionalType, OpaqueType)
 for _each in VALUE_TYPES:
     _each.__repr__ = _repr  # type: ignore[method-assign]
+    _each.__str__ = _str  # type: ignore[method-assign]
 
 
 class FieldType(NamedTuple):

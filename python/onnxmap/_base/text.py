@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from onnxmap.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -20,6 +25,13 @@ def bytes_in_words(nbytes: float) -> str:
     while size >= 999.95 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1
     return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{size:.0f} B"
+
+
+def shape_in_words(shape: Iterable[int | str | None] | None) -> str:
+    """Return `[batch, 3, ?]`, `[]` for a scalar, or `unknown rank`, as messages and reprs do."""
+    if shape is None:
+        return "unknown rank"
+    return f"[{', '.join('?' if dim is None else escape(str(dim)) for dim in shape)}]"
 
 
 def qualified(domain: str, name: str) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._base.enums import DataType
+from onnxmap._base.schema import type_name
 from onnxmap._base.text import counted, escape
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def _value(value: object, is_type: bool = False) -> str:
     if value is None:
         return "absent"
     if is_type and isinstance(value, int):
-        value = next((each.name for each in DataType if each == value), value)
-        return str(value)
+        return type_name(value)
     if value is ...:
         return "..."
     if isinstance(value, tuple):
@@ -118,8 +117,7 @@ def _tensor(tensor: Any) -> str:
 
 def _type(tensor: Any, side: str) -> str:
     dtype, shape = getattr(tensor, f"dtype_{side}"), getattr(tensor, f"shape_{side}")
-    name = dtype.name if isinstance(dtype, DataType) else f"type {dtype}"
-    return f"{name} {list(shape)}"
+    return f"{type_name(dtype)} {list(shape)}"
 
 
 def to_dict(parts: Mapping[str, Sequence[Any]]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import bytes_in_words, counted, qualified, shortened
+from onnxmap._base.text import bytes_in_words, counted, qualified, shape_in_words, shortened
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LONGEST = 80  # characters shown of a name from the file
 _MOST_NAMES = 8  # names shown of a list
 _MOST_ROWS = 50  # elements shown of a list in a notebook, and numbers or strings shown of a list
-_LONGEST_TEXT = 300  # characters shown of a string in a list, and of a cell of a table
+_LONGEST_TEXT = 300  # characters shown of a string in a list, a type, and a cell of a table
 
 _MAPPINGS = (_core.AttributeMapping, _core.OpsetMapping, _core.StringMapping)
 _MESSAGES = (_core.MessageList, _core.UnknownFieldList)
@@ -138,13 +138,9 @@ def _names(things: Iterable[Any]) -> str:
     return ", ".join([*map(shortened, texts), *more])
 
 
-def _shape(dims: Iterable[object]) -> str:
-    return f"[{_names('?' if dim is None else str(dim) for dim in dims)}]"
-
-
 def _shape_of(tensor: _core.Tensor | _core.SparseTensor) -> str:
     try:
-        return _shape(tensor.shape)
+        return shortened(shape_in_words(tensor.shape), _LONGEST_TEXT)
     except OnnxMapError:
         return "invalid shape"
 
@@ -155,14 +151,6 @@ def _place(tensor: _core.Tensor) -> str:
     except OnnxMapError:
         return "invalid external data"
     return "inline" if where is None else f"in '{shortened(where.location)}' at {where.offset}"
-
-
-def type_in_words(info: _core.ValueInfo) -> str:
-    """Return the type of an input, output or other value."""
-    if info.dtype is None:
-        return shortened(repr(info.type))
-    shape = "unknown rank" if info.shape is None else _shape(info.shape)
-    return f"{type_name(info.dtype)} {shape}"
 
 
 def value_in_words(attribute: _core.Attribute) -> str:
@@ -236,13 +224,13 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     "Node.attributes": lambda n: _names(map(_core.wrap, n.proto.attribute)),
     "Node.label": lambda n: f"'{shortened(n.name)}' " if n.name else "",
     "OperatorSet.size": lambda s: counted(len(s.operators), "operator"),
-    "SaveReport.unused": lambda r: _names(f"{n} B of {path}" for path, n in r.unused.items()),
+    "SaveReport.unused": lambda r: _names(f"{n} B of {path}" for path, n in r.unused.items() if n),
     "SparseTensor.dtype": lambda s: type_name(s.proto.values.data_type),
     "SparseTensor.shape": _shape_of,
-    "SparseTensor.values": lambda s: _shape(s.proto.values.dims),
+    "SparseTensor.values": lambda s: shortened(shape_in_words(s.proto.values.dims)),
     "Tensor.dtype": lambda t: type_name(t.proto.data_type),
     "Tensor.shape": _shape_of,
     "Tensor.size": lambda t: bytes_in_words(t.nbytes),
     "Tensor.stored": _place,
-    "ValueInfo.type": type_in_words,
+    "ValueInfo.type": lambda v: shortened(str(v.type or "undeclared"), _LONGEST_TEXT),
 }

@@ -22,6 +22,7 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 import onnxmap
+from onnxmap._base.text import escape
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import (
     BAD_INPUT,
@@ -33,7 +34,7 @@ from onnxmap.cli.exit_status import (
 )
 from onnxmap.cli.model_file import add_opening_options
 from onnxmap.cli.names import nearest, suggestion
-from onnxmap.cli.text import IN_ASCII, escape
+from onnxmap.cli.text import IN_ASCII
 from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]

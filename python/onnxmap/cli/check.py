@@ -10,10 +10,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import onnxmap
+from onnxmap._base.text import escape
 from onnxmap.cli.arguments import chosen, flag, last_of, valued
 from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, with_options, wrong_values
 from onnxmap.cli.model_file import open_model_or_operators, opened
-from onnxmap.cli.text import escape, print_json_list, short_path
+from onnxmap.cli.text import print_json_list, short_path
 from onnxmap.types import rule_names
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from onnxmap._base.text import escape
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.field_path import Found, follow
 from onnxmap.cli.model_file import completer, open_message, present_fields
-from onnxmap.cli.text import escape
 from onnxmap.types import FieldType, enum_types, message_types
 
 # Enough to recognise a payload and to show any usual name in full.

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from onnxmap.cli.text import escape
+from onnxmap._base.text import escape
 from onnxmap.errors import OnnxMapError
 
 DONE = 0

@@ -14,14 +14,14 @@ from itertools import starmap
 from typing import Any, NamedTuple
 
 import onnxmap
-from onnxmap._base.text import bytes_in_words, counted
+from onnxmap._base.schema import type_name
+from onnxmap._base.text import bytes_in_words, counted, shape_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.model_file import complete_names, open_model
 from onnxmap.cli.names import names_meant
-from onnxmap.cli.text import natural, print_json_list, shape_in_words
-from onnxmap.cli.type_text import type_in_words, type_name
+from onnxmap.cli.text import natural, print_json_list
 from onnxmap.errors import OnnxMapError
 
 Facts = dict[str, Any]  # of one tensor, node or value: what --json prints
@@ -165,7 +165,7 @@ def _values(model: onnxmap.Model) -> Iterable[Row]:
     found = [(each, _INPUTS[each.name in with_default]) for each in model.graph.inputs]
     found += [(each, _OUTPUT) for each in model.graph.outputs]
     for value, kind in found:
-        facts = {"name": value.name, "kind": kind, "type": type_in_words(value.type)}
+        facts = {"name": value.name, "kind": kind, "type": str(value.type or "undeclared")}
         yield Row(facts, (value.name,))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from onnxmap._base.text import counted
+from onnxmap._base.text import counted, escape
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import wrong_values
 from onnxmap.cli.model_file import complete_initializers, open_model
@@ -20,7 +20,6 @@ from onnxmap.cli.saving import (
     save_edited,
     settle_place,
 )
-from onnxmap.cli.text import escape
 from onnxmap.errors import UnknownNameError
 
 

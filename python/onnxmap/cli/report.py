@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from onnxmap._base.text import escape
 from onnxmap.cli.model_file import open_models
-from onnxmap.cli.text import escape, print_json
+from onnxmap.cli.text import print_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:

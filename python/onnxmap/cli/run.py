@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 import onnxmap
+from onnxmap._base.text import escape, shape_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import InDict, at_least_one, flag, folders, pair, valued
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
 from onnxmap.cli.model_file import STANDARD_INPUT, complete_dims, complete_inputs, open_model
-from onnxmap.cli.text import cut, escape, print_json, seconds_in_words, shape_in_words
+from onnxmap.cli.text import cut, print_json, seconds_in_words
 
 Words = Mapping[str, str]
 

@@ -14,13 +14,14 @@ from dataclasses import asdict
 from typing import Any
 
 import onnxmap
+from onnxmap._base.schema import type_name
+from onnxmap._read.stats import HEADINGS, cells
 from onnxmap.cli import table
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.model_file import complete_initializers, open_model
 from onnxmap.cli.names import chosen_tensors
-from onnxmap.cli.text import natural, print_json_list, shape_in_words, spread_in_words
-from onnxmap.cli.type_text import type_name
+from onnxmap.cli.text import natural, print_json_list, spread_in_words
 
 Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 Histograms = Mapping[str | None, tuple[list[int], list[float]]]  # counts and edges
@@ -97,28 +98,10 @@ def _as_json(row: Row, histograms: Histograms | None) -> dict[str, Any]:
 def _print(rows: Iterable[Row], histograms: Histograms | None) -> None:
     texts = []
     for name, found in rows:
-        dtype = "" if found.dtype is None else type_name(found.dtype)
-        shape = "" if found.shape is None else shape_in_words(found.shape)
-        numbers = map(_number_in_words, (found.min, found.max, found.mean, found.std))
-        counts = _zeros_in_words(found), f"{found.nans:,}", f"{found.infinities:,}"
-        texts.append(["total" if name is None else name, dtype, shape, *numbers, *counts])
+        texts.append(["total" if name is None else name, *cells(found)])
         if histograms is not None:
             texts[-1].append(spread_in_words(histograms[name][0]) if name in histograms else "")
-    type_and_shape = table.Column("type", spare=True), table.Shape("shape", spare=True)
-    others = map(table.Number, ("min", "max", "mean", "std", "zeros", "nan", "inf"))
+    type_and_shape = table.Column(HEADINGS[0], spare=True), table.Shape(HEADINGS[1], spare=True)
+    numbers = map(table.Number, HEADINGS[2:])
     spread = [table.Column("histogram", style="blue")] if histograms is not None else []
-    table.print_table([table.Name("name"), *type_and_shape, *others, *spread], texts)
-
-
-def _number_in_words(number: complex | None) -> str:
-    """Six significant digits; integers in full."""
-    if number is None:
-        return "-"
-    return str(number) if isinstance(number, int) else f"{number:.6g}"
-
-
-def _zeros_in_words(found: onnxmap.TensorStats) -> str:
-    """`0`, `12.50 %`; a few zeros are never `0`, and a value that is not zero is never `100 %`."""
-    if found.zeros in (0, found.count):
-        return "100 %" if found.zeros else "0"
-    return f"{min(max(100 * found.zero_share, 0.01), 99.99):.2f} %"
+    table.print_table([table.Name("name"), *type_and_shape, *numbers, *spread], texts)

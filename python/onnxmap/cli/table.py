@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from itertools import repeat
 from typing import Any
 
-from onnxmap.cli.text import cut, escape
+from onnxmap._base.text import escape
+from onnxmap.cli.text import cut
 
 # rich lays out about 1000 rows a second, which nobody would wait for. Plain lines come at once.
 _MOST_ROWS = 500

@@ -1,4 +1,4 @@
-"""Texts for names, durations and shapes, and JSON, shared by all commands."""
+"""Texts for names and durations, and JSON, shared by all commands."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import ceil
-
-from onnxmap.errors import printable
-
-escape = printable
 
 # For terminals that show only ASCII: one character for one, so that columns stay aligned.
 IN_ASCII = {"µ": "u", "·": "-", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
@@ -66,10 +62,3 @@ def short_path(path: str) -> str:
     with suppress(FileNotFoundError):  # the current folder may be gone
         path = path.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 -- any text
     return path
-
-
-def shape_in_words(shape: Sequence[int | str | None] | None) -> str:
-    """Return `[batch, 3, ?]`, `[]` for a scalar, or `unknown rank`, as messages and reprs do."""
-    if shape is None:
-        return "unknown rank"
-    return f"[{', '.join('?' if dim is None else escape(str(dim)) for dim in shape)}]"

@@ -123,15 +123,11 @@ def _broken(name: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=.[./_])(?![*]?$)", _shown(name)))
 
 
-def _name_of(model: Model) -> str:
-    return "a model in memory" if model.path is None else PurePath(model.path).name
-
-
 def _sizes(model: Model, tensors: tuple[list[Row], int]) -> dict[str, Any]:
     """What the page compares of models as wholes."""
     rows, left_out = tensors
     return {
-        "name": _name_of(model),
+        "name": "a model in memory" if model.path is None else PurePath(model.path).name,
         "size as protobuf": model.proto.ByteSize(),
         "nodes": len(model.graph.nodes),
         "tensors": len(rows) + left_out,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import heapq
 import math
 import re
@@ -31,8 +30,6 @@ _HISTOGRAMS, _BINS = 12, 48
 # A larger tensor is sampled. This takes 50 ms for all histograms.
 _SAMPLE = 1 << 20
 
-
-_type_name = functools.cache(type_name)
 _UNORDERED = {DataType[name] for name in ("UNDEFINED", "STRING", "COMPLEX64", "COMPLEX128")}
 _ORDERED = frozenset(map(int, DataType)) - _UNORDERED
 
@@ -62,7 +59,7 @@ def short(name: str, most: int = _LONGEST) -> str:
 
 def _row(path: str, tensor: Tensor) -> Row:
     name = short(tensor.name) or short(path, LONGEST_PATH)
-    dtype = _type_name(tensor.proto.data_type)
+    dtype = type_name(tensor.proto.data_type)
     try:
         shape = str(list(tensor.shape))
         external = tensor.external
@@ -90,8 +87,7 @@ def histograms(
     largest = heapq.nlargest(
         _HISTOGRAMS, ordered, key=lambda each: (each[2].name in changed, each[0])
     )
-    there = other.initializers if other is not None else None
-    others = dict(zip(there.names(), there.all(), strict=True)) if there is not None else {}
+    others = {} if other is None else {each.name: each for each in other.initializers.all()}
     charts = []
     for *_, tensor in largest:
         pair = [tensor, others.get(tensor.name)] if tensor.name else [tensor]

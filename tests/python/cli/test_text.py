@@ -5,9 +5,8 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from onnxmap._base.text import bytes_in_words, counted
-from onnxmap.cli.text import cut, escape, seconds_in_words, shape_in_words
-from onnxmap.cli.type_text import type_in_words
+from onnxmap._base.text import bytes_in_words, counted, escape, shape_in_words
+from onnxmap.cli.text import cut, seconds_in_words
 
 
 @pytest.mark.parametrize(
@@ -108,9 +107,10 @@ def test_shape_in_words() -> None:
         ),
     ],
 )
-def test_type_in_words(declared: onnx.TypeProto, words: str) -> None:
+def test_types(declared: onnx.TypeProto, words: str) -> None:
     import onnxmap
 
     info = onnx.ValueInfoProto(name="x", type=declared).SerializeToString()
     value = onnxmap.wrap(onnxmap.loads_proto(info, "ValueInfoProto"))
-    assert type_in_words(value.type) == words
+    assert str(value.type or "undeclared") == words
+    assert repr(value) == f"<onnxmap.ValueInfo 'x': {escape(words)}>"

@@ -77,11 +77,11 @@ MOST_LINES = 360
 TABLES = {ROOT / "cpp/onnx/operators.def", ROOT / "cpp/check/rules.def"}
 # The package is thin: these bound its lines of code without the commands, the imports inside its
 # functions, and what the core asks of it. `tools/count_code.py` prints the figures.
-MOST_PACKAGE_LINES = 5006
+MOST_PACKAGE_LINES = 5019
 MOST_LATER_IMPORTS = 30
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
-MOST_LINES_OF_THE_COMMANDS = 2_063
+MOST_LINES_OF_THE_COMMANDS = 2_028
 MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.
@@ -364,13 +364,15 @@ def test_imports_of_the_package_point_downwards() -> None:
 
 
 def test_the_commands_are_built_on_the_public_package() -> None:
-    """What a command can do, Python can do. Sizes and numbers are read and written as in Python."""
+    """What a command can do, Python can do. Sizes, types and numbers are written as in Python."""
     for path in (PACKAGE / "cli").rglob("*.py"):
         found = imports_in_package(path, {"_core", *map(module_name, python_files())})
         private = {
             name for name in found if any(part[0] == "_" for part in name.split(".") if part)
         }
-        assert private <= {"_base.text", "_base.arguments"}, f"{path} imports {private}"
+        assert private <= {"_base.text", "_base.arguments", "_base.schema", "_read.stats"}, (
+            f"{path} imports {private}"
+        )
         members = {
             node.attr
             for node in ast.walk(ast.parse(path.read_text()))
