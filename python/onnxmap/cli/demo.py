@@ -5,7 +5,6 @@ Example: onnxmap demo --keep .
 
 from __future__ import annotations
 
-import filecmp
 import json
 import os
 import shlex
@@ -14,6 +13,7 @@ import tempfile
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ import onnxmap
 from onnxmap._base.text import bytes_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import folders, valued
-from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
+from onnxmap.cli.demo_model import MODEL, PRODUCER, WEIGHTS, write_demo_model
 from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.text import print_json, seconds_in_words
+from onnxmap.errors import OnnxMapError
 
 Step = dict[str, Any]  # a line of Python, how many seconds it takes, and what comes of it
 
@@ -49,21 +50,26 @@ def run(arguments: Namespace) -> None:
 
 
 def _keep(made: str, folder: Path) -> str:
-    """Move the files into the folder, where they may be already; return what the page says of it.
+    """Move the files into the folder, where a demo may have left them; return what the page says.
 
     Raises:
         UsageError: the folder has another file of such a name.
     """
     present = [name for name in (MODEL, WEIGHTS) if os.path.lexists(folder / name)]
-    for name in present:
-        if not filecmp.cmp(Path(made, name), folder / name, shallow=False):
-            size = bytes_in_words((folder / name).stat().st_size)
-            what = f"({size}) exists already, and differs from the demo's"
-            raise UsageError(f"{folder / name} {what}: choose another folder")
+    if present and not _is_demo(folder / MODEL):
+        what = f"exists already, and {MODEL} is not a demo's model: choose another folder"
+        raise UsageError(f"{folder / present[0]} {what}")
     folder.mkdir(parents=True, exist_ok=True)
     for name in {MODEL, WEIGHTS}.difference(present):
         shutil.move(Path(made, name), folder / name)
     return ", there already" if len(present) == 2 else ""
+
+
+def _is_demo(path: Path) -> bool:
+    """Whether a demo made the model, perhaps that of another version."""
+    with suppress(OnnxMapError, OSError), onnxmap.load(path) as model:
+        return model.producer_name == PRODUCER
+    return False
 
 
 def _steps(path: Path, copy: Path) -> Iterator[Step]:

@@ -17,6 +17,7 @@ import onnxmap
 from onnxmap import DataType, ProtoView
 
 MODEL, WEIGHTS = "demo.onnx", "demo.weights.data"
+PRODUCER = "onnxmap demo"
 VOCABULARY, HIDDEN, INNER, LAYERS = 16_384, 256, 2_048, 6
 SAMPLE_SHAPE = (64, 256)
 # Only the embedding and the head are larger. They go to the external file.
@@ -61,7 +62,7 @@ def write_demo_model(folder: Path) -> None:
         opset_imports={"": OPSET_VERSION, OWN_DOMAIN: 1},
         functions=[_swish(), _total(samples)],
         ir_version=IR_VERSION,
-        producer_name="onnxmap demo",
+        producer_name=PRODUCER,
         producer_version=onnxmap.__version__,
         doc_string="A small language model in outline; its weights are random.",
     )

@@ -52,7 +52,8 @@ class TestDemo:
         (tmp_path / "demo.weights.data").write_text("mine")
         ran = run("demo", "--keep", tmp_path)
         assert (ran.status, ran.out) == (2, "")
-        assert "demo.weights.data (4 B) exists already, and differs from the demo's" in ran.err
+        why = "demo.weights.data exists already, and demo.onnx is not a demo's model"
+        assert why in ran.err
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
     def test_goes_on_with_what_it_made(self, run: Run, tmp_path: Path) -> None:
@@ -64,13 +65,19 @@ class TestDemo:
         assert (again.status, again.err) == (0, "")
         assert "random weights, there already" in again.out
         assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == made
-        (tmp_path / "demo.onnx").unlink()
+        (tmp_path / "demo.weights.data").unlink()
         assert run("demo", "--keep", tmp_path).status == 0
-        assert (tmp_path / "demo.onnx").exists()
-        onnxmap.append(tmp_path / "demo.onnx", metadata_props={"edited": "yes"})
+        assert (tmp_path / "demo.weights.data").exists()
+        with onnxmap.load(tmp_path / "demo.onnx") as model:  # as another version made it
+            model.producer_version = "0.0.1"
+            model.save(tmp_path / "demo.onnx")
+        assert "there already" in run("demo", "--keep", tmp_path).out
+
+    def test_leaves_a_dangling_link_alone(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "demo.onnx").symlink_to("nothing")
         ran = run("demo", "--keep", tmp_path)
         assert (ran.status, ran.out) == (2, "")
-        assert "demo.onnx (13.8 MB) exists already, and differs from the demo's" in ran.err
+        assert "demo.onnx exists already, and demo.onnx is not a demo's model" in ran.err
 
     def test_its_session_logs_nothing(self, demo: Path) -> None:
         pytest.importorskip("onnxruntime")
