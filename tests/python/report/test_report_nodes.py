@@ -75,6 +75,7 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
     assert len(nodes) == 10_000
     assert nodes[0][2] == [*(f"v{i}" for i in range(30)), 1970]
     assert "501 nodes more, the last ones of the model, are left out" in page.texts["nodes"]
+    assert 'The column "used by" does not count nodes that are left out.' in page.text
     assert len(page.text) < 700_000
 
 
