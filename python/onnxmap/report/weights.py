@@ -77,21 +77,21 @@ def _row(path: str, tensor: Tensor) -> Row:
 def histograms(
     model: Model, other: Model | None = None, changed: Collection[str] = ()
 ) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the names and histograms of the largest initializers, first of those that changed.
+    """Return the names and histograms of the largest tensors, first of those that changed.
 
-    With another model, each has a second histogram: that of its initializer of the same name.
+    With another model, each has a second histogram: that of its tensor of the same name.
     """
-    initializers = model.initializers
-    sized = zip(initializers.nbytes(), initializers.dtypes(), initializers.all(), strict=True)
-    ordered = (each for each in sized if each[1] in _ORDERED)
+    ordered = (each for each in model.tensors() if each[1].proto.data_type in _ORDERED)
     largest = heapq.nlargest(
-        _HISTOGRAMS, ordered, key=lambda each: (each[2].name in changed, each[0])
+        _HISTOGRAMS, ordered, key=lambda each: (each[1].name in changed, each[1].nbytes)
     )
-    others = {} if other is None else {each.name: each for each in other.initializers.all()}
+    others = {} if other is None else {each.name: each for _, each in other.tensors()}
     charts = []
-    for *_, tensor in largest:
+    for path, tensor in largest:
         pair = [tensor, others.get(tensor.name)] if tensor.name else [tensor]
-        charts.append((tensor.name, [_histogram(each) for each in pair if each is not None]))
+        charts.append(
+            (tensor.name or path, [_histogram(each) for each in pair if each is not None])
+        )
     return charts
 
 
