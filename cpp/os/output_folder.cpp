@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t kMostOfName = 100;
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
+constexpr std::size_t kRandomLetters = 8;
 
 // The beginning of a name, without a part of a UTF-8 character at its end.
 std::string_view beginning_of(std::string_view name) {
@@ -58,9 +59,17 @@ std::string unique_name(std::string_view name, std::string_view suffix) {
     std::string result(beginning_of(name));
     result += '.';
     std::uint64_t random = random_number();
-    for (int i = 0; i < 8; ++i, random /= kLetters.size())
+    for (std::size_t i = 0; i < kRandomLetters; ++i, random /= kLetters.size())
         result += kLetters[random % kLetters.size()];
     return result.append(suffix);
+}
+
+bool is_aside_of(std::string_view aside, std::string_view name) noexcept {
+    if (!aside.ends_with(kAsideEnd)) return false;
+    const std::string_view beginning = beginning_of(name);
+    return name.empty() ||
+           (aside.starts_with(beginning) && aside[beginning.size()] == '.' &&
+            aside.size() == beginning.size() + 1 + kRandomLetters + kAsideEnd.size());
 }
 
 std::optional<std::int64_t> last_change_of(const std::string& path) noexcept {

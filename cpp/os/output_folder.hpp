@@ -26,6 +26,9 @@ namespace onnxmap::os {
 /// The end of the name of an old file that a save has moved aside: NAME.XXXXXXXX.onnxmap-old.
 inline constexpr std::string_view kAsideEnd = ".onnxmap-old";
 
+/// Whether `aside` is such a name of an old file called `name`; of any file if that is empty.
+[[nodiscard]] bool is_aside_of(std::string_view aside, std::string_view name) noexcept;
+
 /// Names are those of objects in the folder. All functions throw FileError; `path` is for error
 /// texts.
 class OutputFolder {

@@ -254,7 +254,8 @@ std::shared_ptr<const source::Source> ExternalFiles::open_file(std::string_view 
 
 // After opening: a save replaces the model after its data files, or moves it aside before.
 void ExternalFiles::check_model() const {
-    if (way_to_model_) check_not_replaced(*folder_.model, *way_to_model_);
+    if (!way_to_model_) return;
+    check_not_replaced(*folder_.model, *way_to_model_, folder_.model_path, opener_->roots());
 }
 
 void ExternalFiles::fail_to_open(const FileError& error, std::string_view location,

@@ -61,6 +61,12 @@ def moved_aside(path: Path) -> None:
     (write_pair(path.parents[1] / "new", "ba").parent / "w.data").replace(path.with_name("w.data"))
 
 
+def replaced_and_moved_aside(path: Path) -> None:
+    """By a rename that others make, before a save moves the new file aside."""
+    write(model_of([]), path.with_name("new.onnx")).replace(path)
+    moved_aside(path)
+
+
 def both_aside(path: Path) -> None:
     """As in a save, while neither data file is there."""
     for name in ("model.onnx", "w.data"):
@@ -75,7 +81,15 @@ def without_data(path: Path) -> None:
 
 REPLACED: dict[str, Callable[[Path], None]] = {
     way.__name__: way
-    for way in (by_rename, by_a_save, in_place, moved_aside, both_aside, without_data)
+    for way in (
+        by_rename,
+        by_a_save,
+        in_place,
+        moved_aside,
+        replaced_and_moved_aside,
+        both_aside,
+        without_data,
+    )
 }
 READS: dict[str, Callable[[onnxmap.Model], Any]] = {
     "one": lambda model: model.initializers["a"].numpy(),
@@ -144,6 +158,30 @@ def test_a_link_that_leads_elsewhere_now(path: Path, tmp_path: Path) -> None:
     assert is_right(onnxmap.load(linked))
 
 
+@pytest.mark.parametrize("way", [moved_aside, replaced_and_moved_aside])
+def test_the_target_of_a_link_is_moved_aside(
+    path: Path, way: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """The link leads nowhere, and has another name."""
+    linked = tmp_path / "linked.onnx"
+    linked.symlink_to(path)
+    model = onnxmap.load(linked)
+    way(path)
+    with pytest.raises(onnxmap.FileChangedError):
+        model.views()
+
+
+@pytest.mark.parametrize("name", ["alone.onnx", f"{'é' * 100}.onnx"])
+def test_data_in_another_folder_than_the_model_aside(path: Path, name: str, tmp_path: Path) -> None:
+    (tmp_path / "alone").mkdir()
+    moved = path.rename(tmp_path / "alone" / name)
+    model = onnxmap.load(moved, external_root=path.parent)
+    write(model_of([]), tmp_path / "new.onnx").replace(moved)
+    moved.rename(moved.with_name(f"{name.encode()[:100].decode()}.abcdefgh.onnxmap-old"))
+    with pytest.raises(onnxmap.FileChangedError):
+        model.views()
+
+
 def test_data_in_another_folder(path: Path, tmp_path: Path) -> None:
     (tmp_path / "alone").mkdir()
     moved = path.rename(tmp_path / "alone/model.onnx")
@@ -157,6 +195,13 @@ def test_data_in_another_folder(path: Path, tmp_path: Path) -> None:
 
 def deleted(path: Path) -> None:
     path.unlink()
+
+
+def deleted_beside_another(path: Path) -> None:
+    """A save that was killed has left another model there."""
+    path.unlink()
+    for name in ("another.onnx", "model.onn", "model.onnx.more"):
+        path.with_name(f"{name}.abcdefgh.onnxmap-old").touch()
 
 
 def renamed(path: Path) -> None:
@@ -184,7 +229,15 @@ def saved_beside(path: Path) -> None:
 
 NOT_REPLACED: dict[str, Callable[[Path], None]] = {
     way.__name__: way
-    for way in (deleted, renamed, folder_renamed, another_folder, appended, saved_beside)
+    for way in (
+        deleted,
+        deleted_beside_another,
+        renamed,
+        folder_renamed,
+        another_folder,
+        appended,
+        saved_beside,
+    )
 }
 
 
