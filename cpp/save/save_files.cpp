@@ -41,10 +41,7 @@ class Saving {
         }
         find(files, Kind::data, AtOutputLink::refuse);
         find(files, Kind::model, at_model);
-        for (const std::string& path : options.no_longer_used) {
-            Destination place = destinations_.find(path, AtOutputLink::refuse);
-            if (place.replaced()) unused_.push_back(std::move(place));
-        }
+        find_unused(options.no_longer_used);
     }
 
     [[nodiscard]] SaveResult run() {
@@ -86,20 +83,30 @@ class Saving {
         }
     }
 
-    // Others may have changed the names since they were looked at.
+    void find_unused(std::span<const std::string> paths) {
+        for (const std::string& path : paths) {
+            if (std::ranges::find(unused_, path, &Destination::path) != unused_.end()) continue;
+            Destination place = destinations_.find(path, AtOutputLink::refuse);
+            if (place.replaced()) unused_.push_back(std::move(place));
+        }
+    }
+
+    // Others may have changed the names since they were looked at. The old model may be another one,
+    // with other side files.
     void check_again() {
         bool has_changed = !unused_.empty();
         for (Output& output : outputs_) {
             const auto before = output.place.old_identity();
             destinations_.check_again(output.place);
             check_replaced(output);
-            has_changed |= output.is(Kind::data) && output.place.old_identity() != before;
+            has_changed |= output.place.old_identity() != before;
         }
         if (!has_changed || !options_.check_again) return;
         const std::vector<std::string> unused = options_.check_again();
         std::erase_if(unused_, [&](const Destination& place) {
             return std::ranges::find(unused, place.path) == unused.end();
         });
+        find_unused(unused);
     }
 
     // A file that somebody has written since a model was loaded from it, or saved there, has what

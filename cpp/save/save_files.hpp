@@ -61,8 +61,8 @@ struct SaveOptions {
     /// Called when all temporary files are complete, and no name has changed. Throws if they must
     /// not get their names.
     std::function<void()> check_written = [] {};
-    /// Called under the locks if another file than before has one of the names of data files, or if
-    /// files are no longer used. Returns those that still are not. Throws if data files must stay.
+    /// Called under the locks if another file than before has one of the names, or if files are no
+    /// longer used. Returns those that nothing uses now. Throws if data files must stay.
     std::function<std::vector<std::string>()> check_again = {};
     std::function<void()> look = [] {};  // called while others have a lock; may throw
     std::chrono::milliseconds patience = kLockPatience;

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.models.sample import model_of, write
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
@@ -29,7 +30,7 @@ def rivals(*words: object) -> dict[str, Any]:
     return report
 
 
-def test_two_savers_of_one_pair_and_readers() -> None:
+def test_writers_of_one_model_and_readers() -> None:
     """What is left is of one writer or missing, and so is all that is read meanwhile.
 
     A model whose data file is missing was replaced meanwhile, and the error says so.
@@ -39,8 +40,7 @@ def test_two_savers_of_one_pair_and_readers() -> None:
     assert reads["mixed"] == reads["no data"] == reads["other"] == 0, report
     assert reads["pure"] > TRIALS
     left = report["left"]
-    assert left.pop("writer ended by -9") == 2 * TRIALS
-    assert left.pop("reader ended by -9") == 2 * TRIALS
+    assert left.pop("ended by -9") == left.pop("writers") + left.pop("readers") > 4 * TRIALS
     assert set(left) <= {"pure", "missing"}, report
     assert left["pure"] > 0  # how often a kill comes between two names depends on the machine
 
@@ -94,6 +94,23 @@ class TestOneProcess:
             model.save(path, sync=False, progress=append)
         assert metadata_of(path) == {"reviewed": "yes"}
         assert [each.name for each in path.parent.iterdir()] == ["model.onnx"]
+
+    def test_side_files_of_an_edit_while_the_save_writes(self, path: Path) -> None:
+        """The model that the save replaces is another one than when it began."""
+        values = {name: np.zeros(9, np.float32) for name in "ab"}
+        pair: dict[str, Any] = {"size_threshold_bytes": 0, "sync": False}
+        onnxmap.from_arrays(values).save(path, external_data="w.data", **pair)
+
+        def edit(done: int, total: int) -> None:
+            if done == total:
+                with onnxmap.load(path) as theirs:
+                    theirs.initializers["a"] = np.ones(9, np.float32)
+                    theirs.save(path, **pair)
+                assert path.with_name("model.onnx.edited.data").exists()
+
+        onnxmap.from_arrays(values).save(path, external_data="new.data", **pair, progress=edit)
+        names = {each.name for each in path.parent.iterdir()}
+        assert names == {"model.onnx", "new.data", "w.data"}
 
     def test_a_file_that_somebody_put_there(self, path: Path) -> None:
         model = onnxmap.load(path)

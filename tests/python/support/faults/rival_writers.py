@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ import onnx
 
 import onnxmap
 
-LENGTHS = {"A": 3000, "B": 5000}  # elements of each tensor, so that a mixture shows at once
+# Elements of each tensor, so that a mixture shows at once. A and B save pairs, C edits the values
+# of what is there, so that they go to a side file, and D renames a model with its values over it.
+LENGTHS = {"A": 3000, "B": 5000, "C": 4000, "D": 6000}
 PAIR = "pair.onnx"
 OUTCOMES = ("pure", "changed", "missing", "no data", "mixed", "other")
 
@@ -35,7 +38,7 @@ OUTCOMES = ("pure", "changed", "missing", "no data", "mixed", "other")
 def make_sources(folder: Path) -> None:
     """One model for each writer, with tensors of the same names in another order."""
     for who, length in LENGTHS.items():
-        names = "ab" if who == "A" else "ba"
+        names = "ab" if who in "AC" else "ba"
         tensors = [
             onnx.numpy_helper.from_array(np.full(length, ord(who), np.float32), name)
             for name in names
@@ -82,11 +85,34 @@ def ended(child: int) -> int:
 
 
 def save_for_ever(folder: Path, who: str, sync: bool) -> None:
-    model = onnxmap.load(folder / f"{who}.onnx")
+    write = partial(WRITERS.get(who, save_a_pair), folder, who, sync)
     while True:
-        onnxmap.save(
-            model, folder / PAIR, external_data="w.data", size_threshold_bytes=0, sync=sync
-        )
+        with suppress(onnxmap.FileChangedError, FileNotFoundError):  # another one was faster
+            write()
+
+
+def save_a_pair(folder: Path, who: str, sync: bool) -> None:
+    model = onnxmap.load(folder / f"{who}.onnx")
+    model.save(folder / PAIR, external_data="w.data", size_threshold_bytes=0, sync=sync)
+
+
+def edit_values(folder: Path, who: str, sync: bool) -> None:
+    with onnxmap.load(folder / PAIR) as model:
+        model.producer_name = who
+        for name in "ab":
+            values = np.full(LENGTHS[who], ord(who), np.float32)
+            model.initializers[name] = onnxmap.make_tensor(name, 1, values.shape, values, raw=True)
+        model.save(folder / PAIR, size_threshold_bytes=0, sync=sync)
+
+
+def rename_over(folder: Path, who: str, sync: bool) -> None:
+    del sync
+    new = folder / f"{who}.new"
+    shutil.copyfile(folder / f"{who}.onnx", new)
+    new.replace(folder / PAIR)
+
+
+WRITERS = {"C": edit_values, "D": rename_over}
 
 
 def outcome_of_read(path: Path, pause: float = 0) -> str:
@@ -118,7 +144,7 @@ def read_for_ever(path: Path, counts: Counts, row: int) -> None:
 
 
 def savers(trials: int, seconds: float, readers: int, seed: int) -> dict[str, Any]:
-    """Trials in which two writers save one pair until both are killed, beside readers."""
+    """Trials in which writers save one model until all are killed, beside readers."""
     rng = random.Random(seed)
     counts = Counts(readers, len(OUTCOMES))
     left: Counter[str] = Counter()
@@ -127,9 +153,11 @@ def savers(trials: int, seconds: float, readers: int, seed: int) -> dict[str, An
         folder = root / str(trial)
         folder.mkdir()
         make_sources(folder)
-        sync = [rng.random() < 0.3, rng.random() < 0.3]
+        writers = rng.choice(("AB", "ABD", "ACD", "CCD"))
+        if "A" not in writers:
+            save_a_pair(folder, "A", sync=False)
         children = [
-            forked(partial(save_for_ever, folder, who, sync[i])) for i, who in enumerate("AB")
+            forked(partial(save_for_ever, folder, who, rng.random() < 0.3)) for who in writers
         ]
         read = [
             forked(partial(read_for_ever, folder / PAIR, counts, row)) for row in range(readers)
@@ -137,11 +165,13 @@ def savers(trials: int, seconds: float, readers: int, seed: int) -> dict[str, An
         for child in children:
             time.sleep(rng.random() * seconds)
             os.kill(child, signal.SIGKILL)
-            left[f"writer ended by {ended(child)}"] += 1
+            left["writers"] += 1
+            left[f"ended by {ended(child)}"] += 1
         left[outcome_of_read(folder / PAIR)] += 1
         for child in read:
             os.kill(child, signal.SIGKILL)
-            left[f"reader ended by {ended(child)}"] += 1
+            left["readers"] += 1
+            left[f"ended by {ended(child)}"] += 1
         # What the dead have left keeps nobody from saving.
         who = rng.choice("AB")
         model = onnxmap.load(folder / f"{who}.onnx")
