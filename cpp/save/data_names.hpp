@@ -40,11 +40,10 @@ class DataNames {
     /// The i-th name for a data file that cannot keep its own, the best first.
     [[nodiscard]] std::string name_after(const std::string& name, std::size_t i) const;
 
-    /// The new location of each data file that cannot keep its own. `is_free`: by default, the save
-    /// finds out.
+    /// The new location of each data file that cannot keep its own.
     [[nodiscard]] std::map<std::string, std::string, std::less<>> copied(
         const os::OutputFolder& folder, const std::set<std::string>& locations,
-        const IsFree& is_free = [](const std::string&) { return true; }) const;
+        const IsFree& is_free) const;
 
   private:
     [[nodiscard]] bool is_data_name(const std::string& name) const;

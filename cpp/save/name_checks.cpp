@@ -134,6 +134,17 @@ std::map<std::uint64_t, std::string> NameChecks::new_locations(
     return placed;
 }
 
+std::map<std::string, std::string, std::less<>> NameChecks::copied_locations(
+    const model::Document& document, const std::string& model) {
+    const std::set<FileKey> own = data_of(model);
+    const auto is_free = [&](const std::string& location) {
+        const std::string path = path_of(location);
+        return !has_object(*folder_, location) ||
+               (is_among(own, path) && others({location}).owner_of(path) == nullptr);
+    };
+    return DataNames(model, callbacks_).copied(*folder_, external_locations(document), is_free);
+}
+
 bool NameChecks::may_lose_data(const model::Document& document) const {
     if (document.source().kind() == std::string_view("buffer")) return is_root_of(document);
     return is_from_file(document) && std::ranges::any_of(models_, [&](const std::string& model) {

@@ -91,8 +91,8 @@ class Saving {
         }
     }
 
-    // Others may have changed the names since they were looked at. The old model may be another one,
-    // with other side files.
+    // Others may have changed the names since they were looked at. The old model may be another
+    // one, with other side files.
     void check_again() {
         bool has_changed = !unused_.empty();
         for (Output& output : outputs_) {

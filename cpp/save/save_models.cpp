@@ -144,10 +144,9 @@ class ModelSave {
                 planned.view_location = names_.viewed_name(document, name);
             }
             if (request_.copies) planned.copies = *request_.copies;
-            planned.replaces_copies = request_.copies && request_.files.overwrite;
+            planned.replaces_copies = request_.files.overwrite;
             if (is_plain && !planned.is_same_folder) {
-                planned.copies = DataNames(name, request_.callbacks)
-                                     .copied(*folder_, external_locations(document));
+                planned.copies = names_.copied_locations(document, name);
             }
             if (is_plain) planned.locations = names_.new_locations(model.locations, name);
             plan_.add(std::move(planned));

@@ -49,6 +49,42 @@ def test_names_in_another_folder(way: str, location: str, tmp_path: Path) -> Non
         assert "/" not in data
 
 
+def test_a_variant_in_the_folder_of_another(tmp_path: Path) -> None:
+    """The data file of the second model is named after that model."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    first = save_weighted(tmp_path / "new/first.onnx", {"a": "w.data"}, first_seed=7)
+    values = save_weighted(tmp_path / "old/m.onnx", {"a": "w.data"})
+    for name in ("second.onnx", "third.onnx", "second.onnx"):
+        copied("save", tmp_path / "old/m.onnx", tmp_path / "new" / name)
+        assert values_of(tmp_path / "new" / name) == values
+    assert values_of(tmp_path / "new/first.onnx") == first
+    assert names_in(tmp_path / "new") == {
+        "first.onnx", "w.data", "second.onnx", "second.w.data", "third.onnx", "third.w.data",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("location", ["w.data", ".bashrc"])
+def test_a_save_to_another_folder_can_be_repeated(location: str, tmp_path: Path) -> None:
+    """It replaces the data file of the model that it replaces, and no other file."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    for first_seed in (1, 5):
+        values = save_weighted(tmp_path / "old/m.onnx", {"a": location}, first_seed=first_seed)
+        for _ in range(2):
+            copied("save", tmp_path / "old/m.onnx", tmp_path / "new/n.onnx")
+            assert values_of(tmp_path / "new/n.onnx") == values
+            assert len(names_in(tmp_path / "new")) == 2
+        (tmp_path / "old" / location).unlink()
+    (data,) = names_in(tmp_path / "new") - {"n.onnx"}
+    (tmp_path / "new/n.onnx").unlink()
+    (tmp_path / "new" / data).write_bytes(b"mine")
+    values = save_weighted(tmp_path / "old/m.onnx", {"a": location})
+    copied("save", tmp_path / "old/m.onnx", tmp_path / "new/n.onnx")
+    assert values_of(tmp_path / "new/n.onnx") == values
+    assert (tmp_path / "new" / data).read_bytes() == b"mine"
+
+
 @pytest.mark.parametrize("location", [".bashrc", "notes.data"])
 def test_overwrite_means_the_model_and_its_own_data(location: str, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()

@@ -240,10 +240,14 @@ def test_a_copy_takes_no_name_that_is_taken(kind: str, tmp_path: Path) -> None:
     else:
         taken.symlink_to(tmp_path / ("two.data" if kind == "link" else "nowhere"))
     before = listing(tmp_path)
-    with pytest.raises(FileExistsError) as caught:
-        onnxmap.save(onnxmap.load(source), tmp_path / "new" / "saved.onnx")
-    assert (caught.value.errno, caught.value.filename) == (errno.EEXIST, str(taken))
-    assert listing(tmp_path) == before
+    saved = tmp_path / "new" / "saved.onnx"
+    for overwrite in (False, True):
+        onnxmap.save(onnxmap.load(source), saved, overwrite=overwrite)
+        made = {"new/saved.onnx", "new/saved.two.data"}
+        after = listing(tmp_path)
+        assert {name: what for name, what in after.items() if name in before} == before
+        assert made <= set(after) - set(before)
+        assert values_of(saved) == values_of(source)
 
 
 @pytest.mark.parametrize("taken", ["saved.onnx", "w.data"])
