@@ -108,8 +108,8 @@ DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::l
 }
 
 DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::list& connect,
-                  const py::str& prefix) {
-    surgery::MergeOptions options{{}, to_text(prefix)};
+                  const py::str& prefix, const py::list& share) {
+    surgery::MergeOptions options{{}, to_text(prefix), names_in(share)};
     for (const py::handle each : connect) {
         const auto pair = py::reinterpret_borrow<py::tuple>(each);
         options.connect.emplace_back(value_name(pair[0]), value_name(pair[1]));
@@ -241,7 +241,7 @@ void bind_surgery(py::module_& module) {
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
-               "See `onnxmap.merge`.");
+               py::arg("share"), "See `onnxmap.merge`.");
     module.def("set_dims", guarded(edits(set_dims)), py::arg("document"), py::arg("dims"),
                py::arg("inputs"), "See `Model.set_dims`.");
     module.def("inline_functions", guarded(edits(inline_functions)), py::arg("document"),

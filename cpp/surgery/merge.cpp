@@ -35,6 +35,8 @@ constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
 constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 constexpr const wire::FieldRow& kValueName = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kFunctions = field<"ModelProto.functions">;
+constexpr const wire::FieldRow& kFunctionName = field<"FunctionProto.name">;
+constexpr const wire::FieldRow& kOperator = field<"NodeProto.op_type">;
 constexpr const wire::FieldRow& kImports = field<"ModelProto.opset_import">;
 constexpr const wire::FieldRow& kMetadata = field<"ModelProto.metadata_props">;
 constexpr const wire::FieldRow& kGraphMetadata = field<"GraphProto.metadata_props">;
@@ -88,12 +90,42 @@ struct Part {
     model::NameSet nodes;
 };
 
-// The names of the second model in the new one.
+// The names of functions of the second model in the new one.
+class RenamedFunctions : public model::Rewrite {
+  public:
+    explicit RenamedFunctions(const std::string& prefix) : prefix_(prefix) {}
+
+    /// Puts the prefix before the name, in all domains and overloads. Returns the new one.
+    std::string rename(std::string_view name) {
+        names_.insert(name);
+        return prefix_ + std::string(name);
+    }
+
+    [[nodiscard]] bool renames(std::string_view name) const { return names_.contains(name); }
+    [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
+
+    [[nodiscard]] std::optional<std::string> text(const wire::FieldRow&, const wire::FieldRow& row,
+                                                  std::string_view text) const override {
+        if ((&row != &kOperator && &row != &kFunctionName) || !renames(text)) return std::nullopt;
+        return prefix_ + std::string(text);
+    }
+
+  private:
+    const std::string& prefix_;
+    model::NameSet names_;
+};
+
+// The names of the second model's graph in the new one.
 class Renamed : public model::Rewrite {
   public:
-    explicit Renamed(const MergeOptions& options) : prefix_(options.prefix) {
+    Renamed(const MergeOptions& options, const RenamedFunctions& functions)
+        : prefix_(options.prefix), functions_(functions) {
         for (const auto& [output, input] : options.connect) connected_.emplace(input, output);
+        for (const std::string& name : options.share) share(name);
     }
+
+    /// Lets the value of the first model take the place of the second's of that name.
+    void share(std::string_view name) { connected_.emplace(name, name); }
 
     [[nodiscard]] bool is_connected(std::string_view input) const {
         return connected_.contains(input);
@@ -113,18 +145,23 @@ class Renamed : public model::Rewrite {
                                                   std::string_view text) const override {
         if (names_value(holder, row)) return value(text);
         if (&row == &field<"NodeProto.name"> && !text.empty()) return node(text);
-        return std::nullopt;
+        return functions_.text(holder, row, text);
     }
 
   private:
     const std::string& prefix_;
+    const RenamedFunctions& functions_;
     model::NameMap<std::string_view> connected_;
 };
 
 class Merging {
   public:
     Merging(const model::Document& a, const model::Document& b, const MergeOptions& options)
-        : a_(a), b_(b), options_(options), renamed_(options) {}
+        : a_(a),
+          b_(b),
+          options_(options),
+          functions_(options.prefix),
+          renamed_(options, functions_) {}
 
     void run(const model::Document& made) {
         check_training();
@@ -162,12 +199,25 @@ class Merging {
                            in_quotes(output) +
                            ", which would no longer be an output: clear training_info before");
             }
-            if (b_.made_inside.contains(input))
-                contradict("a subgraph has a value " + in_quotes(input) + " of its own");
+            check_not_inside(input);
+        }
+        for (const std::string& name : options_.share) {
+            const auto one = a_.inputs.find(name);
+            const auto other = b_.inputs.find(name);
+            if (one == a_.inputs.end() || other == b_.inputs.end())
+                throw UnknownNames("not both models have an input " + in_quotes(name));
+            if (!inputs.insert(name).second) contradict(in_quotes(name) + " is connected twice");
+            check_types(a_.document, one->second, b_.document, other->second);
+            check_not_inside(name);
         }
     }
 
-    void check_names() const {
+    void check_not_inside(std::string_view input) const {
+        if (b_.made_inside.contains(input))
+            contradict("a subgraph has a value " + in_quotes(input) + " of its own");
+    }
+
+    void check_names() {
         const auto taken = [&](const std::string& name, const char* what) {
             contradict("both models have a " + std::string(what) + " " + in_quotes(name) +
                        ": give a prefix for the names of the second");
@@ -175,7 +225,9 @@ class Merging {
         for (const std::string_view each : b_.made) {
             const std::string name = renamed_.value(each);
             if (renamed_.is_connected(each)) continue;
-            if (a_.made.contains(name) || a_.made_inside.contains(name)) taken(name, "value");
+            if (!a_.made.contains(name) && !a_.made_inside.contains(name)) continue;
+            if (!is_one_initializer(each)) taken(name, "value");
+            renamed_.share(each);
         }
         for (const std::string_view each : b_.made_inside) {
             const std::string name = renamed_.value(each);
@@ -185,6 +237,25 @@ class Merging {
             const std::string name = renamed_.node(each);
             if (a_.nodes.contains(name)) taken(name, "node");
         }
+    }
+
+    // Whether both models have this initializer, with the same contents: the new one has it once.
+    bool is_one_initializer(std::string_view name) {
+        if (!options_.prefix.empty() || b_.made_inside.contains(name)) return false;
+        if (!initializers_) initializers_.emplace(initializers_of(a_), initializers_of(b_));
+        const auto one = initializers_->first.find(name);
+        const auto other = initializers_->second.find(name);
+        return one != initializers_->first.end() && other != initializers_->second.end() &&
+               model::equal(a_.document, one->second, b_.document, other->second);
+    }
+
+    using Initializers = model::NameMap<Message>;
+    static Initializers initializers_of(const Part& part) {
+        Initializers found;
+        Part::for_each(part.main, field<"GraphProto.initializer">, [&](const Message& each) {
+            found.emplace(each.text(field<"TensorProto.name">), each);
+        });
+        return found;
     }
 
     using Versions = std::map<std::string_view, std::int64_t>;
@@ -216,17 +287,53 @@ class Merging {
         Part::for_each(a_.root, kFunctions, [&](const Message& each) {
             known.emplace(model::function_identity(each), each);
         });
+        bool differ = false;
         Part::for_each(b_.root, kFunctions, [&](const Message& each) {
             const auto other = known.find(model::function_identity(each));
             is_new_function_.push_back(other == known.end());
             if (other == known.end() || model::equal(a_.document, other->second, b_.document, each))
                 return;
-            contradict("the models have different functions " +
-                       in_quotes(model::function_key(each)) +
-                       ": rename one, with the nodes that call it");
+            if (options_.prefix.empty()) {
+                contradict("the models have different functions " +
+                           in_quotes(model::function_key(each)) +
+                           ": give a prefix for the names of the second");
+            }
+            differ = true;
         });
+        if (differ) rename_functions();
         check_calls(a_, b_, "first");
         check_calls(b_, a_, "second");
+    }
+
+    // All of the second model, since one that both have may call another one. A call gets the new
+    // name by the old one, whatever the domain.
+    void rename_functions() {
+        model::TextSet own;
+        model::TextSet made;
+        Part::for_each(b_.root, kFunctions, [&](const Message& each) {
+            own.insert(model::function_identity(each));
+            made.insert(functions_.rename(each.text(kFunctionName)));
+        });
+        is_new_function_.assign(is_new_function_.size(), true);
+        const auto refuse = [](std::string_view name) {
+            contradict("a prefix cannot tell the functions " + in_quotes(name) +
+                       " of the models apart, since something else has that name: rename one, with "
+                       "the nodes that call it");
+        };
+        model::for_each_node(b_.document, [&](const std::string&, const Message& node) {
+            const std::string_view name = node.text(kOperator);
+            if (functions_.renames(name) && !own.contains(model::function_identity(node)))
+                refuse(name);
+        });
+        for (const Part* part : {&a_, &b_}) {
+            model::for_each_node(part->document, [&](const std::string&, const Message& node) {
+                if (made.contains(std::string(node.text(kOperator)))) refuse(node.text(kOperator));
+            });
+            Part::for_each(part->root, kFunctions, [&](const Message& each) {
+                const std::string_view name = each.text(kFunctionName);
+                if (made.contains(std::string(name))) refuse(name);
+            });
+        }
     }
 
     // A function of one model must not take the place of an operator that the other one uses.
@@ -242,10 +349,9 @@ class Merging {
         for (const auto& [identity, _] : functions_of(other)) functions.erase(identity);
         if (functions.empty()) return;
         model::NameSet names;
-        for (const auto& [_, each] : functions)
-            names.insert(each.text(field<"FunctionProto.name">));
+        for (const auto& [_, each] : functions) names.insert(each.text(kFunctionName));
         model::for_each_node(other.document, [&](const std::string& path, const Message& node) {
-            if (!names.contains(node.text(field<"NodeProto.op_type">))) return;
+            if (!names.contains(node.text(kOperator))) return;
             const auto found = functions.find(model::function_identity(node));
             if (found == functions.end()) return;
             contradict("the " + std::string(which) + " model has a function " +
@@ -284,17 +390,19 @@ class Merging {
         fields.add({a_.document, a_.root}, [](const wire::FieldRow& row, auto, const auto&) {
             return &row != &field<"ModelProto.graph">;
         });
-        fields.add({b_.document, b_.root},
-                   [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& each) {
-                       if (&row == &kFunctions) return bool{is_new_function_[i]};
-                       if (&row == &kImports) {
-                           const auto domain = onnx::plain_domain(
-                               b_.root.inner(row, each).text(field<"OperatorSetIdProto.domain">));
-                           return imported_.emplace(domain, 0).second;
-                       }
-                       const auto entries = is_new_entry_.find(&row);
-                       return entries != is_new_entry_.end() && bool{entries->second[i]};
-                   });
+        fields.add(
+            {b_.document, b_.root},
+            [&](const wire::FieldRow& row, std::uint64_t i, const wire::Field& each) {
+                if (&row == &kFunctions) return bool{is_new_function_[i]};
+                if (&row == &kImports) {
+                    const auto domain = onnx::plain_domain(
+                        b_.root.inner(row, each).text(field<"OperatorSetIdProto.domain">));
+                    return imported_.emplace(domain, 0).second;
+                }
+                const auto entries = is_new_entry_.find(&row);
+                return entries != is_new_entry_.end() && bool{entries->second[i]};
+            },
+            functions_.empty() ? nullptr : &functions_);
         const Message root = std::move(fields).finish(made.root());
         const wire::FieldRow& ir_version = field<"ModelProto.ir_version">;
         const std::int64_t newer = b_.root.int64(ir_version);
@@ -323,6 +431,11 @@ class Merging {
                 // The first model describes what is connected; a default is not used.
                 if (&row == &kInputs || &row == &kValueInfos) {
                     return !renamed_.is_connected(value_of(b_.main, row, each));
+                }
+                if (&row == &kOutputs) {
+                    // Both may return an input or initializer that is one now.
+                    const std::string name = renamed_.value(value_of(b_.main, row, each));
+                    return connected.contains(name) || !a_.outputs.contains(name);
                 }
                 if (&row == &field<"GraphProto.quantization_annotation">) {
                     return !renamed_.is_connected(
@@ -360,7 +473,9 @@ class Merging {
     Part a_;
     Part b_;
     const MergeOptions& options_;
+    RenamedFunctions functions_;
     Renamed renamed_;
+    std::optional<std::pair<Initializers, Initializers>> initializers_;
     Versions imported_;
     std::vector<bool> is_new_function_;
     std::map<const wire::FieldRow*, std::vector<bool>> is_new_entry_;

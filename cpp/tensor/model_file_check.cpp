@@ -40,8 +40,8 @@ bool is_moved_aside(const std::string& path, Folders folders) {
     const std::size_t slash = path.rfind('/');
     const std::string parent = path.substr(0, std::max<std::size_t>(slash, 1));
     try {
-        const auto own = folders.front()->path() == parent ? folders.front()
-                                                           : os::Folder::open_shared(parent);
+        const auto own =
+            folders.front()->path() == parent ? folders.front() : os::Folder::open_shared(parent);
         if (has_old_file(*own, std::string_view(path).substr(slash + 1))) return true;
         // A link led to the file, which may have any name there.
         return std::ranges::any_of(folders.subspan(1),

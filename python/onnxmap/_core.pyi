@@ -3015,7 +3015,7 @@ def match_lists(old: Any, new: Any) -> builtins.list[tuple[int, int]]:
     in a list has no partner.
     """
 
-def merge(a: Document, b: Document, connect: Any, prefix: str) -> Document:
+def merge(a: Document, b: Document, connect: Any, prefix: str, share: Any) -> Document:
     """
     See `onnxmap.merge`.
     """

@@ -1061,21 +1061,30 @@ class Model:
 
 
 def merge(
-    a: Model, b: Model, connect: Mapping[str, str] | None = None, prefix: str | None = None
+    a: Model,
+    b: Model,
+    connect: Mapping[str, str | Iterable[str]] | None = None,
+    prefix: str | None = None,
+    share: Iterable[str] = (),
 ) -> Model:
     """Return a model that runs `a`, then `b`, with the weights of both by reference.
 
     Its inputs and outputs are those of both, `a`'s first, without the connected ones. Everything
     else about the model is `a`'s; what only `b` has, such as functions, imports and metadata, comes
-    along. The files of both must stay as they are until the model is saved.
+    along. Without a prefix, an initializer that both have under one name, with the same contents,
+    comes once. The files of both must stay as they are until the model is saved.
 
     Args:
         a: a model.
         b: another one.
-        connect: `{output of a: input of b}`. `b` takes the output of `a` where it took that input,
-            and both go from the lists of outputs and inputs. A default of the input goes as well.
-        prefix: what to put before the names of `b`'s values and nodes, those of subgraphs included.
-            Names of dimensions stay: one that both models have is one dimension.
+        connect: `{output of a: input of b}`, or a list of inputs. `b` takes the output of `a` where
+            it took that input, and both go from the lists of outputs and inputs. A default of the
+            input goes as well.
+        prefix: what to put before the names of `b`'s values and nodes, those of subgraphs included,
+            and of all its functions if `a` has another one of the same name. Names of dimensions
+            stay: one that both models have is one dimension.
+        share: names of inputs that both models have, and that are one; `a`'s stays, with its
+            default.
 
     Returns:
         A model that is edited: `revert()` leaves nothing of it.
@@ -1084,11 +1093,12 @@ def merge(
         UnknownNameError: there is no such output or input.
         TypeError: an argument is of another type.
         ValueError: the models contradict each other. Both have a value or node of one name: give a
-            prefix. They import two versions of a domain: call `convert_version` on one before. They
-            have different functions, metadata or device configurations of one name, or one has a
-            function with the name of an operator the other uses. An output has
-            another type than the input it is connected to, or another rank or other numbers in its
-            shape. `b` has training information, or that of `a` assigns a connected output.
+            prefix, or share the input. They have different functions of one name: give a prefix.
+            They import two versions of a domain: call `convert_version` on one before. They have
+            different metadata or device configurations of one name, or one has a function with the
+            name of an operator the other uses. An output has another type than the input it is
+            connected to, or another rank or other numbers in its shape. `b` has training
+            information, or that of `a` assigns a connected output.
 
     Example:
         >>> both = onnxmap.merge(encoder, decoder, {"hidden": "states"}, prefix="decoder/")
@@ -1099,8 +1109,17 @@ def merge(
         (b, Model, "merge takes Models"),
         (connect, Mapping | None, "connect is a dict {output of a: input of b}"),
         (prefix, str | None, "prefix is a str"),
+        (share, Iterable, "share is a list of names"),
     ):
         if not isinstance(given, kind):
             raise TypeError(f"{takes}, not {type(given).__name__}")
-    made = _core.merge(a._open(), b._open(), list((connect or {}).items()), prefix or "")
+    pairs = [
+        (output, each)
+        for output, inputs in (connect or {}).items()
+        for each in (
+            [inputs] if isinstance(inputs, str) or not isinstance(inputs, Iterable) else inputs
+        )
+    ]
+    shared = [share] if isinstance(share, str) else list(share)
+    made = _core.merge(a._open(), b._open(), pairs, prefix or "", shared)
     return a._with(made)

@@ -12,7 +12,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import InDict, pair, valued
+from onnxmap.cli.arguments import pair, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import STANDARD_INPUT, complete_names, open_model
 from onnxmap.cli.save import check_saving_options
@@ -27,8 +27,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     text = "let an output of A be an input of B; may be given several times"
     outputs = complete_names(lambda model, _: (x.name for x in model.graph.outputs), "", "=")
-    many: Any = {"type": _pair, "action": InDict, "default": {}}
-    valued(parser, "--connect", "OUTPUT=INPUT", text, outputs, **many)
+    many: Any = {"action": "append", "default": []}
+    valued(parser, "--connect", "OUTPUT=INPUT", text, outputs, type=_pair, **many)
+    text = "let an input that both have be one; may be given several times"
+    inputs = complete_names(lambda model, _: (x.name for x in model.graph.inputs))
+    valued(parser, "--share", "INPUT", text, inputs, type=checked_text, **many)
     text = "put TEXT before the names of B's values and nodes"
     valued(parser, "--prefix", "TEXT", text, type=checked_text, default="")
     add_ending_options(parser)
@@ -41,7 +44,10 @@ def run(arguments: Namespace) -> None:
         raise UsageError("only A can be standard input; write B to a file")
     with open_model(arguments.file, arguments) as a, open_model(arguments.other, arguments) as b:
         with wrong_values():
-            merged = onnxmap.merge(a, b, arguments.connect, arguments.prefix)
+            connect: dict[str, list[str]] = {}
+            for output, taken in arguments.connect:
+                connect.setdefault(output, []).append(taken)
+            merged = onnxmap.merge(a, b, connect, arguments.prefix, arguments.share)
         save_or_show(a, merged, arguments, [])
 
 

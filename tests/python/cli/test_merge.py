@@ -28,7 +28,7 @@ def models(tmp_path: Path) -> tuple[Path, Path]:
             [helper.make_tensor_value_info(each, TensorProto.FLOAT, ["N", 2]) for each in names]
             for names in (given, made)
         ]
-        weight = numpy_helper.from_array(np.float32([len(name), len(op_type)]), "w")
+        weight = numpy_helper.from_array(np.float32([ord(name), len(op_type)]), "w")
         graph = helper.make_graph(nodes, name, *ends, [weight])
         saved = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
         (tmp_path / f"{name}.onnx").write_bytes(saved.SerializeToString())
@@ -54,6 +54,11 @@ def test_it_does_what_merge_does(run: Run, models: tuple[Path, Path]) -> None:
     assert (a.read_bytes(), b.read_bytes()) == before
     assert run("merge", a, b, out, "--prefix", "b.").status == 0
     assert inputs_of(onnxmap.load(out)) == ["x", "b.states", "b.others"]
+    more = ("--connect", "hidden=others")
+    assert run("merge", a, b, out, *CONNECT, *more).status == 0
+    assert inputs_of(onnxmap.load(out)) == ["x"]
+    assert run("merge", a, a, out, "--prefix", "b.", "--share", "x").status == 0
+    assert inputs_of(onnxmap.load(out)) == ["x"]
     assert run("merge", a, b, a, *CONNECT, "--json").status == 0
     assert inputs_of(onnxmap.load(a)) == ["x", "b.others"]
 
@@ -78,7 +83,8 @@ def test_a_dry_run_prints_the_difference_from_the_first(
         (("--connect", "hidden"), "must be of the form NAME=VALUE"),
         (("--connect", "nope=states", "--prefix", "b."), "the first model has no output 'nope'\n"),
         (("--connect", "hidden=nope", "--prefix", "b."), "the second model has no input 'nope'\n"),
-        ((*CONNECT, "--connect", "hidden=others"), "argument --connect: hidden is given twice"),
+        ((*CONNECT, "--connect", "hidden=states"), "'states' is connected twice"),
+        ((*CONNECT, "--share", "x"), "not both models have an input 'x'"),
         (("--connect", "hidden=\udcff"), "is not UTF-8"),
         (("--prefix", "\udcff"), "is not UTF-8"),
         ((*CONNECT, "--view", "--align", "64"), "--align N has no use with --view"),
@@ -124,4 +130,4 @@ def test_weights_in_data_files(run: Run, models: tuple[Path, Path], tmp_path: Pa
     ]
     assert run("merge", *models, out, *CONNECT, "--inline").status == 0
     assert onnxmap.load(out).external_files == []
-    assert list(onnxmap.load(out).initializers["b.w"].numpy()) == [1, 3]
+    assert list(onnxmap.load(out).initializers["b.w"].numpy()) == [ord("b"), 3]

@@ -124,7 +124,12 @@ def trained(message: ModelProto) -> ModelProto:
         (chain("Neg", ("p", "q"), node_name="n"), {}, ValueError, "node 'n'"),
         (chain("Neg", ("p", "q"), opset=20), {}, ValueError, r"convert_version\(20\)"),
         (chain("Neg", ("p", "q"), k="other"), {}, ValueError, r"metadata_props\['k'\]"),
-        (other_function(chain("Neg", ("p", "q")), "Neg"), {}, ValueError, f"'{DOMAIN}::F'"),
+        (
+            other_function(chain("Neg", ("p", "q")), "Neg"),
+            {},
+            ValueError,
+            f"functions '{DOMAIN}::F': give a prefix",
+        ),
         (trained(chain("Neg", ("p", "q"))), {}, ValueError, "its steps would run the first"),
     ],
 )
@@ -145,7 +150,11 @@ def test_arguments_of_a_merge() -> None:
     with pytest.raises(TypeError, match="prefix is a str, not int"):
         onnxmap.merge(a, b, prefix=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the name of a value is a str, not list"):
-        onnxmap.merge(a, b, {"y": ["p"]})  # type: ignore[dict-item]
+        onnxmap.merge(a, b, {"y": [["p"]]})  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="the name of a value is a str, not int"):
+        onnxmap.merge(a, b, {"y": 3})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match="share is a list of names, not int"):
+        onnxmap.merge(a, b, share=3)  # type: ignore[arg-type]
 
 
 def test_training_of_the_first_model() -> None:
@@ -200,6 +209,122 @@ def test_types_of_connections(made: onnx.TypeProto, taken: onnx.TypeProto, text:
             onnxmap.merge(loads(a), loads(b), {"y": "p"})
     else:
         assert len(onnxmap.merge(loads(a), loads(b), {"y": "p"}).graph.nodes) == 2
+
+
+def two_inputs(op_type: str, names: tuple[str, str, str]) -> ModelProto:
+    message = chain(op_type, (names[0], names[2]))
+    message.graph.node[0].input.append(names[1])
+    message.graph.input.append(helper.make_tensor_value_info(names[1], 1, [2]))
+    return message
+
+
+X, MASK = np.float32([3, -5]), np.float32([2, 7])
+
+
+def test_one_output_to_several_inputs() -> None:
+    a, b = loads(chain("Abs", ("x", "y"))), loads(two_inputs("Add", ("p", "q", "z")))
+    both = onnxmap.merge(a, b, {"y": ["p", "q"]})
+    assert errors(both) == set()
+    assert [each.name for each in both.graph.inputs] == ["x"]
+    assert run(both, {"x": X})["z"].tolist() == [6, 10]
+    with pytest.raises(ValueError, match="'p' is connected twice"):
+        onnxmap.merge(a, b, {"y": ["p", "p"]})
+
+
+@pytest.mark.parametrize("prefix", [None, "b/"])
+def test_an_input_that_both_share(prefix: str | None) -> None:
+    a, b = two_inputs("Mul", ("x", "mask", "y")), two_inputs("Sub", ("p", "mask", "z"))
+    b.graph.initializer.append(numpy_helper.from_array(MASK, "mask"))  # a default
+    b.graph.value_info.append(helper.make_tensor_value_info("mask", 1, [2]))
+    both = onnxmap.merge(loads(a), loads(b), {"y": "p"}, prefix, share=["mask"])
+    assert errors(both) == set()
+    assert [each.name for each in both.graph.inputs] == ["x", "mask"]
+    assert len(both.initializers) == len(both.graph.value_infos) - 1 == 0
+    found = run(both, {"x": X, "mask": MASK})
+    assert found[f"{prefix or ''}z"].tolist() == (X * MASK - MASK).tolist()
+    for message in (a, b):
+        message.graph.output.append(message.graph.input[1])
+    both = onnxmap.merge(loads(a), loads(b), {"y": "p"}, prefix, share=["mask"])
+    assert [each.name for each in both.graph.outputs] == ["mask", f"{prefix or ''}z"]
+    for share, error, text in (
+        (["p"], KeyError, "not both models have an input 'p'"),
+        ("nope", KeyError, "'nope'"),
+        (["mask", "mask"], ValueError, "'mask' is connected twice"),
+    ):
+        with pytest.raises(error, match=text):
+            onnxmap.merge(loads(a), loads(b), {"y": "p"}, prefix, share)
+    b.graph.input[1].type.tensor_type.elem_type = 11
+    with pytest.raises(ValueError, match="'mask' is DOUBLE"):
+        onnxmap.merge(loads(a), loads(b), {"y": "p"}, prefix, share=["mask"])
+
+
+def test_an_initializer_of_both_comes_once() -> None:
+    def with_weight(names: tuple[str, str], values: Any, is_input: bool) -> onnxmap.Model:
+        message = two_inputs("Mul", (names[0], "w", names[1]))
+        if not is_input:
+            del message.graph.input[1]
+        message.graph.initializer.append(numpy_helper.from_array(np.float32(values), "w"))
+        return loads(message)
+
+    for is_input in (False, True):
+        a, b = with_weight(("x", "y"), MASK, is_input), with_weight(("p", "q"), MASK, is_input)
+        both = onnxmap.merge(a, b, {"y": "p"})
+        assert errors(both) == set()
+        assert both.initializers.names() == ["w"]
+        assert run(both, {"x": X, "w": MASK})["q"].tolist() == (X * MASK * MASK).tolist()
+        assert onnxmap.merge(a, b, {"y": "p"}, "b/").initializers.names() == ["w", "b/w"]
+        with pytest.raises(ValueError, match="both models have a value 'w'"):
+            onnxmap.merge(a, with_weight(("p", "q"), X, is_input), {"y": "p"})
+
+
+def test_functions_of_one_name() -> None:
+    """Those of the second model get the prefix, wherever they are called."""
+
+    def model(names: tuple[str, str], op_type: str) -> ModelProto:
+        message = other_function(chain("Abs", names), op_type)
+        message.opset_import.add(domain=DOMAIN, version=1)
+        outer = helper.make_node("F", ["p"], ["q"], domain=DOMAIN)
+        opsets = message.opset_import
+        for name, body in (("G", outer), ("Same", helper.make_node("Neg", ["p"], ["q"]))):
+            made = helper.make_function(DOMAIN, name, ["p"], ["q"], [body], opsets)
+            message.functions.append(made)
+        inner = helper.make_graph([helper.make_node("F", [names[0]], ["t"], domain=DOMAIN)],
+            "branch", [], floats("t"))  # fmt: skip
+        del message.graph.node[:]
+        condition = helper.make_tensor("", 9, [], [True])
+        message.graph.node.extend([
+            helper.make_node("Constant", [], [f"{names[0]}.if"], value=condition),
+            helper.make_node("If", [f"{names[0]}.if"], [f"{names[0]}.1"],
+                then_branch=inner, else_branch=inner),
+            helper.make_node("G", [f"{names[0]}.1"], [f"{names[0]}.2"], domain=DOMAIN),
+            helper.make_node("Same", [f"{names[0]}.2"], [names[1]], domain=DOMAIN),
+        ])  # fmt: skip
+        return message
+
+    a, b = model(("x", "y"), "Neg"), model(("p", "q"), "Sqrt")
+    with pytest.raises(ValueError, match=f"'{DOMAIN}::F': give a prefix"):
+        onnxmap.merge(loads(a), loads(b), {"y": "p"})
+    both = onnxmap.merge(loads(a), loads(b), {"y": "p"}, "b/")
+    assert errors(both) == set()
+    assert [each.name for each in both.functions] == [
+        "F", "G", "Same", "b/F", "b/G", "b/Same",
+    ]  # fmt: skip
+    given = np.float32([-16, -81])
+    assert run(a, {"x": given})["y"].tolist() == [16, 81]
+    assert run(both, {"x": given})["b/q"].tolist() == [-2, -3]
+
+
+@pytest.mark.parametrize(("which", "domain", "name"), [(0, "", "F"), (1, "", "b/F"), (1, "d", "F")])
+def test_a_prefix_that_does_not_tell_functions_apart(which: int, domain: str, name: str) -> None:
+    """A node of the old or the new name calls something else."""
+    a, b = (
+        other_function(chain("Abs", names), op_type)
+        for names, op_type in ((("x", "y"), "Neg"), (("p", "q"), "Sqrt"))
+    )
+    node = (b if (which, name) != (1, "b/F") else a).graph.node[0]
+    node.op_type, node.domain = name, domain
+    with pytest.raises(ValueError, match="a prefix cannot tell the functions"):
+        onnxmap.merge(loads(a), loads(b), {"y": "p"}, "b/")
 
 
 def test_names_inside_of_subgraphs_collide() -> None:

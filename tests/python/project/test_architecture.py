@@ -77,11 +77,11 @@ MOST_LINES = 360
 TABLES = {ROOT / "cpp/onnx/operators.def", ROOT / "cpp/check/rules.def"}
 # The package is thin: these bound its lines of code without the commands, the imports inside its
 # functions, and what the core asks of it. `tools/count_code.py` prints the figures.
-MOST_PACKAGE_LINES = 5019
+MOST_PACKAGE_LINES = 5032
 MOST_LATER_IMPORTS = 30
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
-MOST_LINES_OF_THE_COMMANDS = 2_028
+MOST_LINES_OF_THE_COMMANDS = 2_034
 MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.
