@@ -27,6 +27,7 @@ from onnxmap.errors import FileChangedError, OnnxMapError, TransferTimeoutError,
 
 with extra("remote"):
     import fsspec.asyn
+    from fsspec.implementations.cached import CachingFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
@@ -262,9 +263,13 @@ class BlockingFile(RemoteFile):
 
     async def _call(self, name: str, **options: Any) -> Any:
         answer: Future[Any] = concurrent.futures.Future()
-        work, lock = getattr(self._fs, name), self._locks.setdefault(self._fs, threading.Lock())
-        if getattr(type(self._fs), name) is fsspec.AbstractFileSystem.cat_file:
+        fs, lock = self._fs, self._locks.setdefault(self._fs, threading.Lock())
+        is_cache = isinstance(fs, CachingFileSystem)
+        if is_cache and name == "info":
+            fs = fs.fs  # a cache would list the folder, which few HTTP servers allow
+        elif not is_cache and getattr(type(fs), name) is fsspec.AbstractFileSystem.cat_file:
             options["cache_type"] = "none"  # it opens a file, which would read megabytes ahead
+        work = getattr(fs, name)
 
         def run() -> None:
             with lock:

@@ -104,17 +104,22 @@ def test_an_archive(tmp_path: Path) -> None:
         assert tensor.file == url.replace("m.onnx", "sub/w.bin")
 
 
-def test_a_cache_before_a_server(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # blockcache's own files
+@pytest.mark.parametrize("kind", ["simplecache", "filecache", "blockcache"])
+def test_a_cache_before_a_server(kind: str, tmp_path: Path) -> None:
     pytest.importorskip("aiohttp")
     (tmp_path / "served").mkdir()
     path = write_external(
         tmp_path / "served/m.onnx", VALUES, b"my w.bin", tmp_path / "served/my w.bin"
     )
     with serving(path.parent) as server:
-        cache = {"simplecache": {"cache_storage": str(tmp_path / "cache")}}
-        model = onnxmap.load(f"simplecache::{server.url}/m.onnx", storage_options=cache)
-        np.testing.assert_array_equal(model.initializers["t"].numpy(), VALUES)
-        assert len(list((tmp_path / "cache").iterdir())) == 2
+        cache = {kind: {"cache_storage": str(tmp_path / "cache")}}
+        for _ in range(2):
+            model = onnxmap.load(f"{kind}::{server.url}/m.onnx", storage_options=cache)
+            np.testing.assert_array_equal(model.initializers["t"].numpy(), VALUES)
+            (path.parent / "my w.bin").write_bytes(bytes(VALUES.nbytes))  # not asked for again
+        sizes = {each.stat().st_size for each in (tmp_path / "cache").iterdir()}
+        assert sizes >= {VALUES.nbytes, path.stat().st_size}
 
 
 def test_an_unknown_scheme() -> None:
