@@ -28,6 +28,7 @@ def from_text(
 
     A number in the place of a name is an unknown field, as `to_text(print_unknown_fields=True)`
     prints it. Braces after the number enclose a message, also if they were printed for a group.
+    Element types may be names: `data_type: FLOAT`.
 
     Args:
         text: the text; bytes are UTF-8.

@@ -40,6 +40,12 @@ _PLACE = re.compile(r'\bat "?[A-Z]\w*\.([\w.\[\]]+)')
 _TOO_LARGE = "Float value too"  # large, or small
 _NO_FLOAT = 2.0**128 - 2.0**103  # from here on, a number is rounded to an infinite float32
 _CHARACTER = re.compile(r"\(char (\d+)\)")
+# The field of an element type and a name as its value; or a string or a comment, which stays.
+_NAMED_TYPE = re.compile(
+    r"""(?P<field>\b(?:data|elem|key)_type\s*:\s*)(?P<name>[A-Z]\w*)"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#.*"""
+)
+_TYPES = _core.enum_values("TensorProto.DataType")
 
 
 def message_class(name: str, *, texts_as_bytes: bool = False) -> Any:
@@ -104,7 +110,14 @@ def bytes_of_form(form: FileForm, given: Any, name: str) -> bytes:
         raise LimitError("messages are nested more than 100 deep", code="limit.depth") from None
 
 
+def _numbered(found: re.Match[str]) -> str:
+    """The field with the number of its type, which is as long, so that errors name its place."""
+    number = _TYPES.get(found["name"]) if found["name"] else None
+    return found[0] if number is None else found["field"] + str(number).ljust(len(found["name"]))
+
+
 def _bytes_of_text(text: str, name: str) -> bytes:
+    text = _NAMED_TYPE.sub(_numbered, text)  # in onnx.proto, these fields are plain numbers
     message = message_class(name, texts_as_bytes=True)()
     try:
         return _core.parse_text(text, name, lambda known: text_format.Parse(known, message))

@@ -35,6 +35,25 @@ def proto_of(made: Any) -> onnxmap.ProtoView:
     return made.proto if isinstance(made, onnxmap.Model) else made
 
 
+def test_element_types_have_names() -> None:
+    """Strings and comments stay, and an error names the same column."""
+    text = """name: "data_type: INT8" # data_type: INT8 "
+        data_type : FLOAT16 dims: 1 doc_string: 'x" data_type: INT8' raw_data: "ab" """
+    found = onnx.TensorProto.FromString(
+        proto_of(from_text(text, "TensorProto")).SerializeToString()
+    )
+    assert (found.name, found.data_type) == ("data_type: INT8", TensorProto.FLOAT16)
+    assert found.doc_string == 'x" data_type: INT8'
+    text = "map_type { key_type: STRING value_type { tensor_type { elem_type: INT64 } } }"
+    view = proto_of(from_text(text, "TypeProto"))
+    assert view.map_type.key_type == TensorProto.STRING
+    assert view.map_type.value_type.tensor_type.elem_type == TensorProto.INT64
+    for wrong in ("data_type: BFLOAT16 dims: x", "data_type: FLOATING dims: x"):
+        with pytest.raises(onnxmap.ParseError) as caught:
+            from_text(wrong, "TensorProto")
+        assert caught.value.offset == wrong.index("x" if "BF" in wrong else "FLOATING")
+
+
 def without_unknown(data: bytes, name: str) -> Message:
     """Protobuf's message without unknown fields, which no text form has."""
     message = message_class(name).FromString(data)
