@@ -2,8 +2,9 @@
 
 KEY is a key of the metadata, or one of the fields doc_string, producer_name, producer_version,
 domain, model_version and ir_version. metadata_props.KEY is always a key of the metadata. KEY=
-empties a text. A crash while the end of the file is written may leave a part of it, and then the
-file does not load. With -o FILE, the whole file is saved instead, which is safe.
+empties a text. A model_version may be semantic, like 1.2.3. A crash while the end of the file is
+written may leave a part of it, and then the file does not load. With -o FILE, the whole file is
+saved instead, which is safe.
 
 Example: onnxmap set demo.onnx author=me doc_string='A demo'
 """
@@ -111,6 +112,12 @@ def _add(changes: Changes, key: str, value: str | None) -> None:
 
 
 def _number(name: str, text: str) -> int:
+    # Source: ONNX, "ONNX Versioning", "Serializing SemVer version numbers in protobuf".
+    parts = re.fullmatch(r"([0-9]{1,5})\.([0-9]{1,5})\.([0-9]{1,10})", text)
+    if parts and name == "model_version":
+        major, minor, patch = map(int, parts.groups())
+        if (major or minor) and major < 1 << 15 and minor < 1 << 16 and patch < 1 << 32:
+            return major << 48 | minor << 32 | patch
     if not re.fullmatch(r"-?[0-9]+", text):
         raise UsageError(f"{name} is a whole number, not {text!r}")
     return int(text)

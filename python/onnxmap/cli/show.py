@@ -134,13 +134,19 @@ def _reason(failure: Exception | None, arguments: Namespace) -> str | None:
     return None if failure is None else in_words(failure, arguments)
 
 
+def _version(number: int) -> str:
+    """A version of a model, which is semantic if its first four bytes are not zero."""
+    parts = number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF
+    return ".".join(map(str, parts)) if number >= 1 << 32 else str(number)
+
+
 def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:
     """The page: labels, and the lines beside each."""
     opened = f"opened in {seconds_in_words(facts['load_seconds'])}"
     yield "model", [(PurePath(facts["path"]).name, bytes_in_words(facts["nbytes"]), opened)]
     yield "producer", _text(f"{facts['producer_name']} {facts['producer_version']}".strip())
     opsets = (f"{name or 'ai.onnx'} {number}" for name, number in facts["opset_imports"].items())
-    own = [f"model {facts['model_version']}"] if facts["model_version"] else []
+    own = [f"model {_version(facts['model_version'])}"] if facts["model_version"] else []
     yield "versions", _text(" · ".join((f"IR {facts['ir_version']}", *opsets, *own)))
     yield "domain", _text(facts["domain"])
     yield "about", _text(facts["doc_string"])

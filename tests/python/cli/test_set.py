@@ -57,6 +57,16 @@ class TestValues:
         assert run("set", model, "a=1", "--json", "b=2").status == 0
         assert metadata(model) == {"author": "somebody", "a": "1", "b": "2"}
 
+    def test_a_semantic_version_of_the_model(self, run: Run, model: Path) -> None:
+        """The number is the example of ONNX's own page about versions."""
+        assert run("set", model, "model_version=1.2.345").status == 0
+        assert read(model).model_version == 0x0001_0002_0000_0159
+        assert "model 1.2.345" in run("show", model).out
+        for version, number in {"0.1.0": 1 << 32, "32767.65535.4294967295": (1 << 63) - 1}.items():
+            assert run("set", model, f"model_version={version}").status == 0
+            assert read(model).model_version == number
+            assert f"model {version}" in run("show", model).out
+
 
 class TestWay:
     @pytest.mark.parametrize(
@@ -180,6 +190,9 @@ class TestPlace:
         (["model_version="], "model_version is a whole number, not ''"),
         (["model_version=1_0"], "model_version is a whole number, not '1_0'"),
         ([f"model_version={1 << 63}"], "value out of range"),
+        (["model_version=0.0.9"], "model_version is a whole number, not '0.0.9'"),
+        (["model_version=32768.0.0"], "model_version is a whole number, not '32768.0.0'"),
+        (["ir_version=1.2.3"], "ir_version is a whole number, not '1.2.3'"),
         ([f"ir_version={1 << 63}"], "value out of range"),
         (["--delete", "ir_version"], "a model needs ir_version"),
         (["--delete", "autor"], "no key is named 'autor'; did you mean 'author'?"),
