@@ -95,9 +95,16 @@ bool is_of_torch(const py::object& object) {
 // The memory of a torch tensor itself, if that has the layout of `raw_data`.
 Handle tensor_of_torch(const py::object& tensor) {
     const std::string name = py::str(tensor.attr("dtype")).cast<std::string>();
+    py::list shape(tensor.attr("shape"));
+    std::string element = name.substr(name.find('.') + 1);
+    // As float4_e2m1fn_x2: torch counts pairs of elements.
+    if (element.ends_with("_x2") && !shape.empty()) {
+        element.resize(element.size() - 3);
+        shape.append(shape.attr("pop")() * py::int_(2));
+    }
     py::object type;
     try {
-        type = enum_class("DataType")(name.substr(name.find('.') + 1));
+        type = enum_class("DataType")(element);
     } catch (py::error_already_set& error) {
         if (!error.matches(PyExc_ValueError)) throw;
         throw py::type_error("ONNX has no element type for " + name);
@@ -108,7 +115,7 @@ Handle tensor_of_torch(const py::object& tensor) {
     }
     const py::object bytes = py::module_::import("torch").attr("uint8");
     flat = flat.attr("reshape")(-1).attr("view")(bytes).attr("numpy")();
-    Handle made = new_tensor(type, tensor.attr("shape"));
+    Handle made = new_tensor(type, shape);
     hold_raw_data(made, flat);
     return made;
 }

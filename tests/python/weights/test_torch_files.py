@@ -95,6 +95,11 @@ def test_pairs_of_4_bits(tmp_path: Path) -> None:
     assert found.tobytes() == bytes(range(256))
     onnxmap.save_safetensors(model, tmp_path / "again.safetensors", sync=False)
     assert_same(load_file(tmp_path / "again.safetensors"), {"w": given})
+    made = onnxmap.from_arrays({"w": given}).initializers["w"]
+    assert (made.dtype.name, made.shape) == ("FLOAT4E2M1", (8, 64))
+    assert made.tobytes() == found.tobytes()
+    with pytest.raises(TypeError, match="no element type for torch"):
+        onnxmap.from_arrays({"w": given[0, 0]})
 
 
 @pytest.mark.parametrize("kind", SAFETENSORS_TYPES)
