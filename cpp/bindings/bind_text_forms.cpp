@@ -91,10 +91,11 @@ py::object to_dict(const ProtoView& view, bool proto_names) {
     return python_object<"json", "loads">()(json_of(view, {}, proto_names));
 }
 
-void write_text(const ProtoView& view, const py::object& write, std::uint64_t longest,
-                bool limited) {
-    onnx::write_text(view.message(), text_options(view, longest, limited),
-                     [&](std::string_view part) { write(to_str(part)); });
+void write_text(const ProtoView& view, const py::object& write, std::uint64_t longest, bool limited,
+                bool unknown_fields) {
+    onnx::TextOptions options = text_options(view, longest, limited);
+    options.unknown_fields = unknown_fields;
+    onnx::write_text(view.message(), options, [&](std::string_view part) { write(to_str(part)); });
 }
 
 void write_json(const ProtoView& view, const py::object& write, std::uint64_t longest,
@@ -157,13 +158,14 @@ Args:
     preserving_proto_field_name: as for to_dict().)")
         .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX, false); })
         .def("write_text", write_text, py::arg("write"), py::arg("longest") = UINT64_MAX,
-             py::arg("limited") = false,
+             py::arg("limited") = false, py::arg("print_unknown_fields") = false,
              R"(Call `write` with the text of to_text(), in parts: the whole may not fit in memory.
 
 Args:
     write: a function that takes a str.
     longest: as for to_text().
-    limited: raise a LimitError as to_text() does.)")
+    limited: raise a LimitError as to_text() does.
+    print_unknown_fields: as for to_text().)")
         .def("write_json", write_json, py::arg("write"), py::arg("longest") = UINT64_MAX,
              py::arg("field") = py::none(), py::arg("index") = py::none(),
              R"(Call `write` with the JSON of the message in parts, with the names of onnx.proto.

@@ -661,6 +661,7 @@ class ProtoView:
         longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
         limited: bool = False,
     ) -> None:
+        print_unknown_fields: bool = False,
         """
         Call `write` with the text of to_text(), in parts: the whole may not fit in memory.
 
@@ -669,6 +670,7 @@ class ProtoView:
             longest: as for to_text().
             limited: raise a LimitError as to_text() does.
         """
+            print_unknown_fields: as for to_text().
 
     @property
     def DESCRIPTOR(self) -> Any:

@@ -1,7 +1,7 @@
 """Print the protobuf text of a model, or of any other message of onnx.proto, or of one field of it.
 
 Without --type, FILE is a model, an operator set, a tensor, a sequence or a map. --json prints
-protobuf's JSON, with onnx.proto's field names.
+protobuf's JSON, with onnx.proto's field names, and without --unknown-fields.
 
 Example: onnxmap dump demo.onnx 'graph.node["make logits"]'
 """
@@ -32,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "the type of the message in FILE, like NodeProto; a file of another type is refused"
     parser.add_argument("--type", choices=message_types(), metavar="MESSAGE", help=text)
     flag(parser, "--full", f"also print payloads longer than {LONGEST} in full")
+    flag(parser, "--unknown-fields", "also print fields that ONNX does not know, by their numbers")
 
 
 def run(arguments: Namespace) -> None:
@@ -41,7 +42,7 @@ def run(arguments: Namespace) -> None:
     if arguments.json:
         _write_json(found, longest)
     else:
-        _write_text(found, longest, limited=not arguments.full)
+        _write_text(found, longest, not arguments.full, arguments.unknown_fields)
 
 
 def _fields(prefix: str, arguments: Namespace) -> list[str]:
@@ -61,7 +62,7 @@ def _write_json(found: Found, longest: int) -> None:
     sys.stdout.write("\n")
 
 
-def _write_text(found: Found, longest: int, *, limited: bool) -> None:
+def _write_text(found: Found, longest: int, *how: bool) -> None:
     """Write a message in text format, or the values of any other field, one a line."""
     values = found.value if found.is_list else (found.value,)
     for number, value in enumerate(values):
@@ -69,7 +70,7 @@ def _write_text(found: Found, longest: int, *, limited: bool) -> None:
             if found.is_list:
                 sys.stdout.write(f"# [{number}]\n")
             # Written in parts: text may be hundreds of times as large as the message.
-            value.write_text(_write_escaped, longest, limited)
+            value.write_text(_write_escaped, longest, *how)
         elif number == longest:
             sys.stdout.write(f"# {len(values)} values, {longest} shown\n")
             break

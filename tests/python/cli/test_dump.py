@@ -14,8 +14,11 @@ import onnx
 import pytest
 from google.protobuf import json_format, text_format
 from onnx import MapProto, TensorProto, helper, numpy_helper
+from support import wire_bytes as wire
 from support.models.hard_names import EVIL_NAME, EVIL_SHOWN, save, tensor
 from support.processes.command_line import Run
+
+import onnxmap
 
 
 class TestDump:
@@ -33,6 +36,17 @@ class TestDump:
         expected = onnx.load(demo, load_external_data=False)
         assert parsed.graph.node[:43] == expected.graph.node[:43]
         assert parsed.graph.initializer[4].raw_data == expected.graph.initializer[4].raw_data[:128]
+
+    def test_unknown_fields(self, run: Run, tmp_path: Path) -> None:
+        data = onnx.ModelProto(producer_name="p").SerializeToString() + wire.scalar(999, 5)
+        data += wire.blob(7, wire.blob(2, b"g") + wire.blob(998, b"u" * 500))
+        (tmp_path / "m.onnx").write_bytes(data)
+        assert "999" not in run("dump", tmp_path / "m.onnx").out
+        out = run("dump", tmp_path / "m.onnx", "--unknown-fields").out
+        assert "999: 5\n" in out
+        assert "500 bytes, 128 shown" in out
+        whole = run("dump", tmp_path / "m.onnx", "--unknown-fields", "--full").out
+        assert onnxmap.from_text(whole, "ModelProto").proto == onnxmap.loads(data).proto
 
     def test_full_json_is_protobufs(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "plain.onnx"
