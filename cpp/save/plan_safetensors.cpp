@@ -47,7 +47,6 @@ safetensors::Entry entry_of(const onnx::Message& tensor, const std::string& name
 }  // namespace
 
 std::string_view why_not_as_name(std::string_view name) noexcept {
-    if (name.empty()) return "which has no name";
     if (!is_utf8(name)) return "whose name is not UTF-8";
     if (name.find('\0') != std::string_view::npos) return "whose name has a null byte";
     return {};

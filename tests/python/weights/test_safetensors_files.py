@@ -199,11 +199,7 @@ def test_the_weights_of_any_model(name: str, tmp_path: Path) -> None:
     path = tmp_path / "out/w.safetensors"
     tensors = list(model.initializers.all())
     names = [each.name for each in tensors]
-    bad = {
-        each.name
-        for each in tensors
-        if not (each.name and is_carried(each)) or names.count(each.name) > 1
-    }
+    bad = {each.name for each in tensors if not is_carried(each) or names.count(each.name) > 1}
     bad |= set(model.graph.sparse_initializers)
     if bad:
         with pytest.raises(onnxmap.SaveError) as caught:
@@ -220,6 +216,24 @@ def test_the_weights_of_any_model(name: str, tmp_path: Path) -> None:
     assert set(found) == set(good)
     for key in good:
         assert found[key][2] == model.initializers[key].tobytes()
+
+
+def test_the_empty_name(tmp_path: Path) -> None:
+    """It is a key in both formats. In the model, only `all()` has the tensor."""
+    arrays = {"": np.arange(3.0), "b": np.ones(2)}
+    (tmp_path / "w.safetensors").write_bytes(official_file(arrays))
+    model = onnxmap.load_safetensors(tmp_path / "w.safetensors")
+    model.extract_weights(tmp_path / "a.safetensors")
+    assert (tmp_path / "a.safetensors").read_bytes() == official_file(arrays)
+    model.extract_weights(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as found:
+        assert {name: each.tolist() for name, each in found.items()} == {
+            name: each.tolist() for name, each in arrays.items()
+        }
+    again = onnxmap.load_npz(tmp_path / "a.npz")
+    assert {each.name: each.tobytes() for each in again.initializers.all()} == {
+        name: each.tobytes() for name, each in arrays.items()
+    }
 
 
 def test_what_the_format_cannot_hold(tmp_path: Path) -> None:
