@@ -184,6 +184,7 @@ RETURNS = {
     "optional_value": "ProtoView | None",
     "schema": "dict[str, Any]",
     "text_form": "str | None",
+    "looks_like": "str | None",
     "stored_bytes": "numpy.ndarray[Any, Any]",
     "type_message": "Any",
     "state_variables": "builtins.list[str]",

@@ -71,26 +71,15 @@ DocumentPtr load_remote_safetensors(const py::object& file, const std::string& l
                                    std::move(options));
 }
 
-// `tensors`: the name, dtype, shape and range of each, or the bytes of a TensorProto. `state`: the
-// device, inode, size and time of the file.
-DocumentPtr load_ranges(const py::bytes& path, const py::list& tensors, const py::object& given,
+// `state`: the device, inode, size and time of the file.
+DocumentPtr load_beside(const py::bytes& path, const py::object& buffer, const py::object& given,
                         const py::bytes& folder, const model::FileState& state) {
     auto options = options_of("ModelProto", given, folder);
     options.folder = std::string(folder);
-    std::vector<model::FileTensor> entries;
-    for (const py::handle each : tensors) {
-        if (py::isinstance<py::bytes>(each)) {
-            entries.emplace_back(std::string(py::reinterpret_borrow<py::bytes>(each)));
-            continue;
-        }
-        const auto row = py::reinterpret_borrow<py::tuple>(each);
-        entries.emplace_back(safetensors::Entry{
-            to_text(row[0]), find_type(row[1]), row[2].cast<std::vector<std::uint64_t>>(),
-            row[3].cast<std::uint64_t>(), row[4].cast<std::uint64_t>()});
-    }
+    auto source = std::make_shared<PythonBuffer>(buffer);
     const std::string name(path);
     const WithoutLock unlocked;
-    return model::load_ranges(name, entries, state, std::move(options));
+    return model::load_beside(name, std::move(source), state, std::move(options));
 }
 
 // Pairs of a path and an object for each message that for_each(visit) visits. The text of all paths
@@ -230,15 +219,20 @@ void bind_document(py::module_& module) {
                py::arg("folder"));
     module.def("load_remote_safetensors", load_remote_safetensors, py::arg("file"),
                py::arg("location"), py::arg("options"), py::arg("root"));
-    module.def("load_ranges", load_ranges, py::arg("path"), py::arg("tensors"), py::arg("options"),
+    module.def("load_beside", load_beside, py::arg("path"), py::arg("buffer"), py::arg("options"),
                py::arg("folder"), py::arg("state"),
-               "Return a model whose initializers are ranges of a file: name, dtype, shape, begin "
-               "and end of each; or the bytes of a TensorProto.");
+               "Return a model in a buffer whose external data are ranges of a file of any kind.");
     module.def(
         "has_type", [](const py::object& dtype) { return find_type(dtype) != nullptr; },
         py::arg("dtype"), "Return whether ONNX has a type for a numpy.dtype.");
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
+    module.def(
+        "looks_like",
+        [](const py::bytes& head) {
+            return to_str_or_none(model::looks_like(as_bytes(std::string_view(head))));
+        },
+        py::arg("head"), "Return the format of a file that begins with these bytes, or None.");
     module.def("text_form", text_form, py::arg("head"),
                "Return \"textproto\" or \"json\" if a file that begins with these bytes is a "
                "model in that form, else None.");

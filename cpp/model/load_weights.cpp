@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "model/load.hpp"
+#include "model/name_table.hpp"
 #include "model/other_formats.hpp"
 #include "onnx/operators.hpp"
 #include "os/file.hpp"
@@ -55,19 +56,18 @@ struct Checkpoint {
     std::uint64_t data_begin = 0;
 };
 
-// A model is no header: its first 8 bytes are a length that no file has.
-void refuse_model(const source::Source& file) {
+// The first 8 bytes of nearly all other files are a length that no file has.
+void refuse_other_formats(const source::Source& file) {
     const std::string head = read_text(file, 0, std::min<std::uint64_t>(file.size(), kHeadBytes));
-    const bool is_model = head.size() > kLengthBytes && head.substr(4, 4) != std::string(4, '\0') &&
-                          why_not(as_bytes(head), onnx::message<"ModelProto">).empty();
-    if (!is_model) return;
-    throw Error("model.safetensors",
-                "this is not a safetensors file; it looks like a model (onnxmap.load reads it)");
+    if (head.size() <= kLengthBytes || head.substr(4, 4) == std::string(4, '\0')) return;
+    const std::string kind(looks_like(as_bytes(head)));
+    if (kind.empty()) return;
+    throw Error("model.safetensors", "this is not a safetensors file; it looks like " + kind);
 }
 
 Checkpoint read_checkpoint(const source::Source& file) {
     return about_file(file, [&] {
-        refuse_model(file);
+        refuse_other_formats(file);
         const std::uint64_t nbytes = file.size();
         const std::string head = read_text(file, 0, std::min(nbytes, kLengthBytes));
         const std::uint64_t json = safetensors::json_nbytes(as_bytes(head), nbytes);
@@ -144,14 +144,11 @@ class ModelWriter {
                       std::to_string(nbytes));
             put(message, field<"TensorProto.data_location">, kExternal);
         }
-        add(message);
-    }
-    void add(const std::string& tensor) {
-        put(initializers_, field<"GraphProto.initializer">, tensor);
+        put(initializers_, field<"GraphProto.initializer">, message);
     }
 
     void add(const safetensors::Metadata& metadata) {
-        for (const auto& [key, value] : metadata) metadata_.emplace(key, value);
+        if (!metadata.empty()) metadata_.push_back(metadata);
     }
 
     [[nodiscard]] std::string model() const {
@@ -167,8 +164,15 @@ class ModelWriter {
         out += graph_name;
         out += initializers_;
         put(out, field<"ModelProto.opset_import">, opset);
-        for (const auto& [key, value] : metadata_) {
-            put_entry(out, field<"ModelProto.metadata_props">, key, value);
+        // If several files have a key, the first one decides.
+        NameTable known(NameTable::Text::copied);
+        for (const safetensors::Metadata& each : metadata_) {
+            safetensors::JsonReader reader(each);
+            reader.for_each_member([&](const std::string& key) {
+                const std::string value = reader.string();
+                if (metadata_.size() > 1 && !known.add(key).is_new) return;
+                put_entry(out, field<"ModelProto.metadata_props">, key, value);
+            });
         }
         return out;
     }
@@ -193,7 +197,7 @@ class ModelWriter {
     }
 
     std::string initializers_;
-    std::map<std::string, std::string> metadata_;
+    std::vector<safetensors::Metadata> metadata_;
 };
 
 class Loading {
@@ -214,23 +218,6 @@ class Loading {
             add(checkpoint.header.tensors, checkpoint.data_begin, file, location);
             writer_.add(checkpoint.header.metadata);
         }
-        return model();
-    }
-
-    [[nodiscard]] std::shared_ptr<const Document> load(const std::vector<FileTensor>& tensors,
-                                                       const SourcePtr& file,
-                                                       const std::string& location) {
-        for (const FileTensor& each : tensors) {
-            if (const auto* const message = std::get_if<std::string>(&each)) {
-                writer_.add(*message);
-                continue;
-            }
-            const auto& entry = std::get<Entry>(each);
-            if (entry.end > file->size())
-                fail_at("file.changed", file->path(), " has become shorter");
-            writer_.add(entry, location, 0);
-        }
-        options_.external.opened.emplace(location, file);
         return model();
     }
 
@@ -318,8 +305,8 @@ safetensors::Metadata safetensors_metadata(const source::Source& file) {
     }
 }
 
-std::shared_ptr<const Document> load_ranges(const std::string& path,
-                                            const std::vector<FileTensor>& tensors,
+std::shared_ptr<const Document> load_beside(const std::string& path,
+                                            std::shared_ptr<source::Source> model,
                                             const FileState& state, LoadOptions options) {
     auto [file, name] = open_file(path, options);
     const os::FileIdentity now = file->identity().value();
@@ -328,7 +315,8 @@ std::shared_ptr<const Document> load_ranges(const std::string& path,
     if (found != state) {
         fail_at("file.changed", path, " was replaced or written to while it was read");
     }
-    return Loading(std::move(options)).load(tensors, file, name);
+    options.external.opened.emplace(name, file);
+    return load_source(std::move(model), options, true);
 }
 
 }  // namespace onnxmap::model

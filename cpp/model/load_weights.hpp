@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "model/document.hpp"
 #include "safetensors/header.hpp"
@@ -30,15 +28,14 @@ namespace onnxmap::model {
 /// FileError.
 [[nodiscard]] safetensors::Metadata safetensors_metadata(const source::Source& file);
 
-/// A range of a file, or a whole TensorProto.
-using FileTensor = std::variant<safetensors::Entry, std::string>;
 /// Device, inode, size and time of modification in nanoseconds.
 using FileState = std::array<std::uint64_t, 4>;
 
-/// Opens a local file of any kind: `tensors` are its initializers. Throws FileError, and Error
-/// `file.changed` if the file is not in that state, or ends before one of the ranges.
-[[nodiscard]] std::shared_ptr<const Document> load_ranges(const std::string& path,
-                                                          const std::vector<FileTensor>& tensors,
+/// Opens a model whose external data are ranges of a local file of any kind, which it names by the
+/// last part of `path`. Throws FileError, and Error `file.changed` if the file is not in that
+/// state.
+[[nodiscard]] std::shared_ptr<const Document> load_beside(const std::string& path,
+                                                          std::shared_ptr<source::Source> model,
                                                           const FileState& state,
                                                           LoadOptions options);
 

@@ -32,6 +32,10 @@ constexpr std::array kSignatures = {
     Signature{"\x80\x05"sv, 0, "a Python pickle"},
     Signature{"\x89HDF"sv, 0, "an HDF5 file"},
     Signature{"\x1f\x8b"sv, 0, "a gzip file"},
+    Signature{"\xfd\x37zXZ"sv, 0, "an xz file"},
+    Signature{"BZh"sv, 0, "a bzip2 file"},
+    Signature{"\x28\xb5\x2f\xfd"sv, 0, "a Zstandard file"},
+    Signature{"ustar"sv, 257, "a tar archive"},
     Signature{"\x93NUMPY"sv, 0, "a NumPy file (numpy.load reads it)"},
     Signature{"TFL3"sv, 4, "a TensorFlow Lite model"},
 };
@@ -247,6 +251,12 @@ std::string_view recognize(ByteView head) noexcept {
         return "protobuf's text format (google.protobuf.text_format reads it)";
     }
     return "";
+}
+
+std::string_view looks_like(ByteView head) {
+    std::string_view kind = recognize(head);
+    if (kind.empty()) kind = recognize_onnx(head).name;
+    return kind.empty() && is_text(as_text(head)) ? "text" : kind;
 }
 
 std::string_view text_form_of_model(ByteView head) {

@@ -14,8 +14,11 @@ namespace onnxmap::model {
 /// empty.
 [[nodiscard]] std::string_view recognize(ByteView head) noexcept;
 
-/// The bytes of a file that why_not() needs.
-inline constexpr std::size_t kHeadBytes = 256;
+/// The same, or which message of ONNX it is ("a model (onnxmap.load reads it)"), or "text".
+[[nodiscard]] std::string_view looks_like(ByteView head);
+
+/// The bytes of a file that why_not() and looks_like() need.
+inline constexpr std::size_t kHeadBytes = 512;
 
 /// Why a file that begins with `head` is no such message, for an error text: "this is not a tensor;
 /// it looks like a model (onnxmap.load reads it)". Empty if it begins like one.

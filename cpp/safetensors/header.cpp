@@ -158,6 +158,8 @@ std::uint64_t json_nbytes(ByteView head, std::uint64_t file_nbytes) {
 Header parse_header(std::string_view json, std::uint64_t data_nbytes) {
     Header header;
     JsonReader reader(json, kLengthBytes);
+    std::string keys;
+    std::vector<std::size_t> ends;  // of the keys
     if (!json.starts_with('{')) reader.fail("the header does not begin with {");
     bool has_metadata = false;
     reader.for_each_member([&](const std::string& key) {
@@ -168,18 +170,25 @@ Header parse_header(std::string_view json, std::uint64_t data_nbytes) {
         if (has_metadata) reader.fail("the header has __metadata__ twice");
         has_metadata = true;
         if (reader.take_null()) return;
-        reader.for_each_member(
-            [&](const std::string& name) { header.metadata.emplace_back(name, reader.string()); });
+        const std::uint64_t begin = reader.offset();
+        reader.for_each_member([&](const std::string& name) {
+            static_cast<void>(reader.string());
+            ends.push_back((keys += name).size());
+        });
+        header.metadata = json.substr(begin - kLengthBytes, reader.offset() - begin);
     });
     reader.end();
     std::vector<std::string_view> names;
     names.reserve(header.tensors.size());
     for (const Entry& each : header.tensors) names.push_back(each.name);
     check_names(std::move(names), "two tensors");
-    std::vector<std::string_view> keys;
-    keys.reserve(header.metadata.size());
-    for (const auto& [key, value] : header.metadata) keys.push_back(key);
-    check_names(std::move(keys), "two entries of __metadata__");
+    names.clear();
+    names.reserve(ends.size());
+    for (std::size_t begin = 0; const std::size_t end : ends) {
+        names.push_back(std::string_view(keys).substr(begin, end - begin));
+        begin = end;
+    }
+    check_names(std::move(names), "two entries of __metadata__");
     check_data(header.tensors, data_nbytes);
     return header;
 }
@@ -190,15 +199,7 @@ std::string header_bytes(std::span<const Entry> tensors, const Metadata& metadat
     text += '{';
     if (!metadata.empty()) {
         write_json_string(text, kMetadataName);
-        text += ":{";
-        for (const auto& [key, value] : metadata) {
-            write_json_string(text, key);
-            text += ':';
-            write_json_string(text, value);
-            text += ',';
-        }
-        text.back() = '}';
-        text += ',';
+        text += ':' + metadata + ',';
     }
     for (const Entry& each : tensors) {
         write_json_string(text, each.name);

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -31,7 +30,9 @@ struct Entry {
 /// and within one type the names in their order.
 [[nodiscard]] std::size_t order_of(const Entry& tensor) noexcept;
 
-using Metadata = std::vector<std::pair<std::string, std::string>>;
+/// The object of `__metadata__` in JSON, whose values are strings; empty if there is none. A file
+/// may have ten million entries, each of which would take ten times its bytes as two strings.
+using Metadata = std::string;
 
 struct Header {
     std::vector<Entry> tensors;  // in the order of the data, without gaps

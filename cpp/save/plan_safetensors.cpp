@@ -177,8 +177,12 @@ safetensors::Metadata SavePlan::checkpoint_metadata() const {
         if (!keys.insert(key).second) {
             throw Error("save.not_carried", "the metadata has " + in_quotes(key) + " twice");
         }
-        metadata.emplace_back(key, text);
+        metadata += metadata.empty() ? '{' : ',';
+        safetensors::write_json_string(metadata, key);
+        metadata += ':';
+        safetensors::write_json_string(metadata, text);
     });
+    if (!metadata.empty()) metadata += '}';
     return metadata;
 }
 

@@ -99,13 +99,14 @@ __all__: list[str] = [
     "kernel_paths",
     "kernels_in_use",
     "lift_constants",
+    "load_beside",
     "load_buffer",
     "load_file",
-    "load_ranges",
     "load_remote",
     "load_remote_safetensors",
     "load_safetensors",
     "loaded_raw_data",
+    "looks_like",
     "map_keys",
     "match_lists",
     "merge",
@@ -660,8 +661,8 @@ class ProtoView:
         write: Callable[[str], object],
         longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
         limited: bool = False,
-    ) -> None:
         print_unknown_fields: bool = False,
+    ) -> None:
         """
         Call `write` with the text of to_text(), in parts: the whole may not fit in memory.
 
@@ -669,8 +670,8 @@ class ProtoView:
             write: a function that takes a str.
             longest: as for to_text().
             limited: raise a LimitError as to_text() does.
-        """
             print_unknown_fields: as for to_text().
+        """
 
     @property
     def DESCRIPTOR(self) -> Any:
@@ -2975,15 +2976,9 @@ def lift_constants(document: Document, min_bytes: Any) -> builtins.list[str]:
     See `Model.lift_constants`.
     """
 
-def load_buffer(
-    buffer: Any, message: str, options: Any, external_root: Any, require_model: bool = False
-) -> Document: ...
-def load_file(
-    path: bytes, message: str, options: Any, external_root: Any, folder: bytes
-) -> Document: ...
-def load_ranges(
+def load_beside(
     path: bytes,
-    tensors: Any,
+    buffer: Any,
     options: Any,
     folder: bytes,
     state: typing.Annotated[
@@ -2991,9 +2986,15 @@ def load_ranges(
     ],
 ) -> Document:
     """
-    Return a model whose initializers are ranges of a file: name, dtype, shape, begin and end of each; or the bytes of a TensorProto.
+    Return a model in a buffer whose external data are ranges of a file of any kind.
     """
 
+def load_buffer(
+    buffer: Any, message: str, options: Any, external_root: Any, require_model: bool = False
+) -> Document: ...
+def load_file(
+    path: bytes, message: str, options: Any, external_root: Any, folder: bytes
+) -> Document: ...
 def load_remote(
     file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...
@@ -3002,6 +3003,11 @@ def load_safetensors(path: bytes, options: Any, folder: bytes) -> Document: ...
 def loaded_raw_data(tensor: ProtoView) -> tuple[int, int] | None:
     """
     Return the offset and the length of the raw_data of a TensorProto in the file from which its model was loaded; None if it is empty, or was edited.
+    """
+
+def looks_like(head: bytes) -> str | None:
+    """
+    Return the format of a file that begins with these bytes, or None.
     """
 
 def map_keys(map: ProtoView) -> builtins.list[Any]:

@@ -115,7 +115,10 @@ class EditError(OnnxMapError, ValueError):
 
 
 class TensorWarning(UserWarning):
-    """An invalid tensor was read as onnx does (`lenient=True`), or a value has another type now."""
+    """An invalid tensor was read as onnx does (`lenient=True`), or a value has another type now.
+
+    Or a member of an `.npz` archive is no array.
+    """
 
 
 class RepeatedKeyWarning(UserWarning):

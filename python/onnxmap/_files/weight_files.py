@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import errno
-import io
-import math
 import os
 import pathlib
 import re
-import stat
-import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.lib import format as npy
 
 from onnxmap import _core, _read
 from onnxmap._base.options import Options
@@ -26,14 +20,14 @@ from onnxmap._files.load import loads, wrap
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap._model import Model
+from onnxmap._read.npz_archive import model_of, open_regular
 from onnxmap._show.display import describe_html
 from onnxmap._write.documents import write_checkpoint
 from onnxmap._write.options import CheckpointOptions
-from onnxmap.errors import EditError, LimitError, ParseError, UnknownNameError
+from onnxmap.errors import EditError, OnnxMapError, ParseError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import BinaryIO
 
     from typing_extensions import Unpack
 
@@ -44,13 +38,9 @@ if TYPE_CHECKING:
 
 
 Keys = Mapping[str, str] | Callable[[str], str] | None
-_Range = tuple[str, "np.dtype[Any]", tuple[int, ...], int, int]
 
-_MOST_HEADER = 1 << 16  # bytes
-_TOO_LARGE = (
-    "the arrays that must be read now have more than Limits(dense_bytes=...) bytes; raise the "
-    "limit, or store them uncompressed, in C order"
-)
+_HEAD_BYTES = 512  # of a file, which show its format
+_CHECKPOINTS = (".safetensors", ".safetensors.index.json")
 
 
 def from_arrays(
@@ -119,7 +109,8 @@ def load_safetensors(
     if not is_url(name):
         folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
         opened = Options(**options, external_root=folder)
-        return Model(_core.load_safetensors(name, opened, folder), None, opened)
+        with _naming_what_is_there(os.fsdecode(name), *_CHECKPOINTS):
+            return Model(_core.load_safetensors(name, opened, folder), None, opened)
     opened = Options(**options, storage_options=storage_options)
     url, remote = os.fsdecode(name), _read.remote_files
     root = remote.RemoteFolder(url, opened, of_file=True)
@@ -189,7 +180,8 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
 
     Arrays that are stored uncompressed, as `numpy.savez` does, in C order and native byte order are
     external data in the archive, and read when they are used, without their checksums. The others
-    are read now.
+    are read now, into memory that the model keeps. Members that are no arrays are left out, with a
+    warning (`TensorWarning`).
 
     Args:
         path: the path of the archive.
@@ -197,8 +189,8 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
             `load`.
 
     Raises:
-        ParseError: it is no archive of arrays (`model.npz`): a member is damaged, is no array, has
-            the name of another, or has pickled objects.
+        ParseError: it is no archive of arrays (`model.npz`): a member is damaged, has the name of
+            another, or has pickled objects.
         LimitError: arrays that are read now have more than `Limits(dense_bytes=...)` bytes.
         TypeError: ONNX has no type for the elements. NumPy stores types that it lacks, such as
             bfloat16, as plain bytes.
@@ -207,82 +199,43 @@ def load_npz(path: Path, **options: Unpack[FileOptions]) -> Model:
     name = checked_name(path)
     folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
     opened = Options(**options, external_root=folder)
-    tensors: list[_Range | bytes] = []
-    room = opened.limits.dense_bytes
-    with _open_regular(os.fsdecode(name)) as file:
+    shown = os.fsdecode(name)
+    with _naming_what_is_there(shown, ".npz"), open_regular(shown) as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                names = [each.removesuffix(".npy") for each in archive.namelist()]
-                if len(set(names)) < len(names):
-                    raise ValueError("two arrays have the same name")
-                for key, member in zip(names, archive.infolist(), strict=True):
-                    found = _range_of(file, archive, member)
-                    room -= member.file_size if found is None else 0
-                    if room < 0:
-                        raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
-                    tensors.append((key, *found) if found else _read_now(key, archive, member))
+                model = model_of(file, archive, opened.limits.dense_bytes)
         except Exception as error:
-            # EINVAL is the answer to a wrong offset.
-            is_of_system = isinstance(error, OSError) and error.errno != errno.EINVAL
-            if is_of_system or isinstance(error, LimitError | TypeError):
+            # The decoders' errors have no number. EINVAL is the answer to a wrong offset.
+            is_of_system = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+            if is_of_system or isinstance(error, OnnxMapError | MemoryError | TypeError | Warning):
                 raise
             reason = str(error) or type(error).__name__
-            raise ParseError(f"{os.fsdecode(name)!r}: {reason}", code="model.npz") from None
+            file.seek(0)
+            head = file.read(_HEAD_BYTES)
+            kind = None if head.startswith(b"PK") else _core.looks_like(head)
+            if kind:
+                reason = f"this is not an .npz archive; it looks like {kind} ({reason})"
+            raise ParseError(f"{shown!r}: {reason}", code="model.npz") from None
         now = os.fstat(file.fileno())
     state = now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
-    document = _core.load_ranges(name, tensors, opened, folder, state)
-    return Model(document, None, opened)
+    return Model(_core.load_beside(name, model, opened, folder, state), None, opened)
 
 
-def _open_regular(name: str) -> BinaryIO:
-    """Open a file to read. Nothing else is waited for."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    file = os.fdopen(descriptor, "rb")
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        file.close()
-        raise ParseError(f"{name!r} is not a regular file", code="model.not_regular")
-    return file
-
-
-def _read_now(key: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    with archive.open(member) as content:
-        array = npy.read_array(content, allow_pickle=False)
-    made = _core.tensor_of(array, copy=True)
-    made.name = key
-    return made.SerializeToString()
-
-
-def _range_of(
-    file: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo
-) -> tuple[np.dtype[Any], tuple[int, ...], int, int] | None:
-    """The dtype, shape, begin and end of an array in an archive; None if it must be read."""
-    shown = f"the member {member.filename!r}"
-    with archive.open(member) as content:
-        version = npy.read_magic(content)
-        if version not in ((1, 0), (2, 0), (3, 0)):
-            raise ValueError(f"{shown} has version {version}")
-        head = content.read(2 if version == (1, 0) else 4)
-        length = int.from_bytes(head, "little")
-        if length > _MOST_HEADER:  # it may be compressed
-            raise ValueError(f"{shown} has a header of {length} bytes")
-        text = io.BytesIO(head + content.read(length))
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, in_fortran_order, dtype = read(text)
-        begin = content.tell()
-    if not all(type(each) is int and 0 <= each < 1 << 63 for each in shape):
-        raise ValueError(f"{shown} has the shape {shape}")
-    if dtype.hasobject or dtype.itemsize == 0:
-        raise ValueError(f"{shown} has pickled objects, or elements without bytes")
-    nbytes = math.prod(shape) * dtype.itemsize
-    if begin + nbytes != member.file_size:
-        raise ValueError(f"{shown} has another size than its array")
-    is_stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
-    in_order = not in_fortran_order or len(shape) < 2
-    if not (is_stored and in_order and _core.has_type(dtype)):
-        return None
-    file.seek(member.header_offset + 26)
-    begin += member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
-    return dtype, shape, begin, begin + nbytes
+@contextmanager
+def _naming_what_is_there(name: str, *endings: str) -> Iterator[None]:
+    """Let the error about a folder, or a missing file beside its index, name what to open."""
+    try:
+        yield
+    except (IsADirectoryError, FileNotFoundError) as error:
+        index = f"{name}.index.json"
+        found = [index] * os.path.exists(index)  # noqa: PTH110 -- pathlib raises for a long name
+        if isinstance(error, IsADirectoryError):
+            # The index first: a shard has only some of the tensors.
+            found = sorted(map(str, pathlib.Path(name).iterdir()))
+            found.sort(key=lambda each: not each.endswith(".json"))
+        for each in [each for each in found if each.endswith(endings)][:1]:
+            error.strerror = f"{error.strerror}; there is {each!r}"
+        raise
 
 
 def extract_weights(

@@ -28,7 +28,7 @@ TEST_CASE("header: what is written is read") {
     const std::vector<Entry> tensors = {entry("a", onnx::DataType::FLOAT, {2, 3}, 0, 24),
                                         entry("b\n", onnx::DataType::FLOAT4E2M1, {4}, 24, 26),
                                         entry("c", onnx::DataType::BOOL, {}, 26, 27)};
-    const safetensors::Metadata metadata = {{"k", "v"}, {"l", "\""}};
+    const safetensors::Metadata metadata = R"({"k":"v","l":"\""})";
     for (const std::uint64_t alignment : {8U, 64U, 4096U}) {
         const std::string bytes = safetensors::header_bytes(tensors, metadata, alignment);
         CHECK(bytes.size() % alignment == 0);

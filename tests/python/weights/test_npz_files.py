@@ -6,17 +6,20 @@ import errno
 import io
 import os
 import random
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.hostile.other_formats import FORMATS
 from support.oracles.tensor_encoder import ELEMENT_TYPES
 from support.oracles.tensors import assert_same_array
 from support.processes.subprocesses import facts_from
-from support.run_options import EXHAUSTIVE
+from support.run_options import EXHAUSTIVE, SANITIZED
 from support.tensors.examples import example_of
 
 import onnxmap
@@ -99,6 +102,54 @@ def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         onnxmap.load_npz(tmp_path / "none.npz")
     assert caught.value.filename == str(tmp_path / "none.npz")
+
+
+def test_a_folder_and_its_archives(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError) as caught:
+        onnxmap.load_npz(tmp_path)
+    assert (caught.value.filename, "there is" in str(caught.value)) == (str(tmp_path), False)
+    np.savez(tmp_path / "w.npz", a=np.ones(3))
+    with pytest.raises(IsADirectoryError, match=r"there is '.*w\.npz'"):
+        onnxmap.load_npz(tmp_path)
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer needs memory of its own")
+@pytest.mark.parametrize("kind", ["C", "Fortran", ">f4"])
+def test_decoded_arrays_are_in_memory_once(kind: str, tmp_path: Path) -> None:
+    count = 1 << 24
+    array = np.zeros((1 << 12, count >> 12), ">f4" if kind == ">f4" else "f4")
+    array = np.asfortranarray(array) if kind == "Fortran" else array
+    np.savez_compressed(tmp_path / "w.npz", a=array)
+    np.savez_compressed(tmp_path / "small.npz", a=array[:2])
+    facts = facts_from(
+        """
+    import onnxmap
+    onnxmap.load_npz(sys.argv[1])
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    before = resident_kib()
+    model = onnxmap.load_npz(sys.argv[2])
+    report(growth=peak_kib() - before)
+    """,
+        str(tmp_path / "small.npz"), str(tmp_path / "w.npz"),
+    )  # fmt: skip
+    assert facts["growth"] < 1.2 * array.nbytes / 1024
+
+
+def test_arrays_that_are_decoded_in_pieces(tmp_path: Path) -> None:
+    """More elements than are decoded at once, in each order and byte order, stored or not."""
+    values = np.arange(3 * 5 * 40_009, dtype="f4").reshape(3, 5, -1)
+    arrays = {
+        f"{order}{byteorder}": np.require(values, f"{byteorder}f4", order)
+        for order in "CF"
+        for byteorder in "<>"
+    }
+    for save in (np.savez, np.savez_compressed):
+        save(tmp_path / "w.npz", **arrays)
+        found = onnxmap.load_npz(tmp_path / "w.npz").arrays()
+        assert list(found) == list(arrays)
+        for array in found.values():
+            assert_same_array(array, values)
 
 
 def test_compressed_arrays_have_a_limit(tmp_path: Path) -> None:
@@ -184,10 +235,37 @@ def npy(array: np.ndarray) -> bytes:
     return file.getvalue()
 
 
+def damaged(compression: int) -> bytes:
+    """An archive whose member has wrong bytes behind the first ones."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("a.npy", npy(np.random.default_rng(0).random(1_000_000)))
+    data = bytearray(file.getvalue())
+    data[4_000_000:4_000_100] = bytes(100)
+    return bytes(data)
+
+
+def ended_early() -> bytes:
+    """An archive whose member says that it has more bytes than come out of it."""
+    whole = npy(np.zeros(100_000))
+    compressor = zlib.compressobj(wbits=-15)
+    short = compressor.compress(whole[:-8000]) + compressor.flush()
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", whole)
+    data = file.getvalue()
+    directory = data[data.index(b"PK\1\2") :]
+    crc = struct.pack("<I", zlib.crc32(whole[:-8000]))
+    sizes = struct.pack("<II", len(short), len(whole))
+    local = data[:14] + crc + sizes + data[26:35] + short
+    directory = directory[:16] + crc + sizes + directory[28:]
+    return local + directory[:-6] + struct.pack("<I", len(local)) + directory[-2:]
+
+
 WRONG = {
+    "ends early": (ended_early(), "ends too soon"),
     "empty": (b"", "not a zip file"),
     "no archive": (b"PK\3\4" + bytes(100), "not a zip file"),
-    "no array": (archive_with(a_npy=b"hello"), "magic"),
     "longer": (archive_with(a_npy=npy(np.ones(3)) + b"x"), "another size"),
     "shorter": (archive_with(a_npy=npy(np.ones(3))[:-1]), "another size"),
     "objects": (archive_with(a_npy=npy(np.array([{}], object))), "pickled objects"),
@@ -195,6 +273,10 @@ WRONG = {
     "negative": (archive_with(a_npy=npy(np.ones(4)).replace(b"(4,)", b"(-4,-1)")), "has the shape"),
     "version": (archive_with(a_npy=npy(np.ones(4)).replace(b"NUMPY\1", b"NUMPY\4")), "version"),
     "long header": (archive_with(a_npy=b"\x93NUMPY\2\0\0\0\1\1" + bytes(9)), "has a header of"),
+    "no arrays": (archive_with(a_npy=b"hello", b=b""), "none of its members is an array"),
+    "damaged bzip2": (damaged(zipfile.ZIP_BZIP2), "Invalid data stream"),
+    "damaged deflate": (damaged(zipfile.ZIP_DEFLATED), "Error -3|Bad CRC"),
+    "damaged lzma": (damaged(zipfile.ZIP_LZMA), "Corrupt input data|Bad CRC"),
     "twice": (
         archive_with(a_npy=npy(np.ones(3)), a=npy(np.ones(3))),
         "two arrays have the same name",
@@ -210,6 +292,44 @@ def test_wrong_archives(name: str, tmp_path: Path) -> None:
         onnxmap.load_npz(tmp_path / "w.npz")
     assert caught.value.code == "model.npz"
     assert "w.npz" in str(caught.value)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_directory_of_gigabytes(is_large: bool, tmp_path: Path) -> None:
+    """The file has holes. Nobody reads the directory that its end record declares."""
+    nbytes, at = 2_900_000_000, 4
+    end = b""
+    if is_large:
+        end += b"PK\6\6" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, 1, 1, nbytes, at)
+        end += b"PK\6\7" + struct.pack("<IQI", 0, at + nbytes, 1)
+    size = (1 << 32) - 1 if is_large else nbytes
+    end += b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, size, at, 0)
+    with (tmp_path / "w.npz").open("wb") as file:
+        file.write(b"PK\3\4")
+        file.seek(at + nbytes)
+        file.write(end)
+    with pytest.raises(onnxmap.ParseError, match="directory would have 2900000000 bytes"):
+        onnxmap.load_npz(tmp_path / "w.npz")
+
+
+def test_members_that_are_no_arrays_are_named(tmp_path: Path) -> None:
+    content = {"a_npy": npy(np.ones(3)), "read_me": b"about", "folder/": b"", "b": npy(np.ones(2))}
+    (tmp_path / "w.npz").write_bytes(archive_with(**content))
+    with pytest.warns(onnxmap.TensorWarning, match=r": 'read\.me', 'folder/'"):
+        model = onnxmap.load_npz(tmp_path / "w.npz")
+    with np.load(tmp_path / "w.npz") as archive:
+        assert {name: archive[name].tolist() for name in ("a", "b")} == {
+            name: array.tolist() for name, array in model.arrays().items()
+        }
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_other_files_say_what_they_are(name: str, tmp_path: Path) -> None:
+    (tmp_path / "w.npz").write_bytes(FORMATS[name])
+    with pytest.raises(onnxmap.ParseError) as caught:
+        onnxmap.load_npz(tmp_path / "w.npz")
+    assert "this is not an .npz archive; it looks like" in str(caught.value)
+    assert name.lower() in str(caught.value).lower()
 
 
 def test_mutants(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors
+from support.hostile.other_formats import FORMATS
 from support.hostile.safetensors_mutator import file_of, mutant
+from support.processes.subprocesses import facts_from
 from support.run_options import EXHAUSTIVE, LONG
 
 import onnxmap
@@ -205,6 +207,56 @@ def test_a_shard_may_have_more_than_the_index_names(tmp_path: Path) -> None:
     assert {name: float(each.numpy()[0]) for name, each in model.initializers.items()} == {"b": 2.0}
 
 
+def test_a_folder_or_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError) as caught:
+        onnxmap.load_safetensors(tmp_path)
+    assert (caught.value.filename, "there is" in str(caught.value)) == (str(tmp_path), False)
+    (tmp_path / "a.safetensors").write_bytes(file_with({"a": F32}))
+    with pytest.raises(IsADirectoryError, match=r"there is '.*a\.safetensors'"):
+        onnxmap.load_safetensors(tmp_path)
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "a.safetensors"}}')
+    for wrong in (tmp_path, tmp_path / "model.safetensors"):
+        with pytest.raises(OSError, match=r"there is '.*index\.json'"):
+            onnxmap.load_safetensors(wrong)
+    with pytest.raises(FileNotFoundError) as missing:
+        onnxmap.load_safetensors(tmp_path / "other.safetensors")
+    assert "there is" not in str(missing.value)
+
+
+def test_many_entries_of_metadata_take_little_memory(tmp_path: Path) -> None:
+    """Ten bytes each, which two strings would hold in sixty-four."""
+    for name, count in (("small", 10), ("large", 500_000)):
+        header = {"__metadata__": {f"{i:x}": "" for i in range(count)}}
+        text = json.dumps(header, separators=(",", ":")).encode()
+        (tmp_path / name).write_bytes(file_with(text, b""))
+    facts = facts_from(
+        """
+    import onnxmap
+    onnxmap.load_safetensors(sys.argv[1])
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    before = resident_kib()
+    model = onnxmap.load_safetensors(sys.argv[2])
+    report(growth=peak_kib() - before, entries=len(model.metadata_props))
+    """,
+        str(tmp_path / "small"), str(tmp_path / "large"),
+    )  # fmt: skip
+    assert facts["entries"] == 500_000
+    assert facts["growth"] < 7 * (tmp_path / "large").stat().st_size / 1024
+
+
+def test_shards_of_the_same_metadata(tmp_path: Path) -> None:
+    """The first shard that has a key decides."""
+    for name, value in (("a", "1"), ("b", "2")):
+        header = {"__metadata__": {"k": value, name: "é\n"}, name: F32}
+        (tmp_path / f"{name}.safetensors").write_bytes(file_with(header))
+    index = tmp_path / "i.json"
+    index.write_text('{"weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}')
+    found = onnxmap.load_safetensors(index).metadata_props
+    assert dict(found) == {"k": "1", "a": "é\n", "b": "é\n"}
+
+
 def test_a_file_that_changed_after_the_load(tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
     path.write_bytes(file_with({"a": F32}))
@@ -237,11 +289,18 @@ def test_a_cache_of_links(tmp_path: Path) -> None:
     onnxmap.load_safetensors(other / "i.json", link_policy="trusted")
 
 
-def test_other_files_say_what_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "w.onnx"
-    onnxmap.from_arrays({"w": np.ones(3)}).save(path)
-    with pytest.raises(onnxmap.ParseError, match=r"onnxmap\.load"):
+@pytest.mark.parametrize("name", FORMATS)
+def test_other_files_say_what_they_are(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(FORMATS[name])
+    with pytest.raises(onnxmap.ParseError) as caught:
         onnxmap.load_safetensors(path)
+    assert "this is not a safetensors file; it looks like" in str(caught.value)
+    assert name.lower() in str(caught.value).lower()
+    assert caught.value.code == "model.safetensors"
+
+
+def test_other_loaders_say_that_a_file_is_of_this_kind(tmp_path: Path) -> None:
     (tmp_path / "w.safetensors").write_bytes(file_with({"a": F32}))
     with pytest.raises(onnxmap.ParseError, match=r"onnxmap\.load_safetensors reads it"):
         onnxmap.load(tmp_path / "w.safetensors")
