@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from onnx import OperatorSetProto, TensorProto, helper
 from support import wire_bytes as wire
+from support.hostile.other_formats import FORMATS as OTHER_FORMATS
 
 import onnxmap
 
@@ -81,6 +82,12 @@ def test_the_error_says_what_the_file_looks_like(name: str, tmp_path: Path) -> N
     for error in refused(FORMATS[name], tmp_path):
         assert name.split()[0].lower() in str(error).lower()
         assert error.code.startswith(("wire.", "model."))
+
+
+@pytest.mark.parametrize("name", ["xz", "bzip2", "Zstandard", "tar"])
+def test_archives_and_compressed_files_are_named(name: str, tmp_path: Path) -> None:
+    for error in refused(OTHER_FORMATS[name], tmp_path):
+        assert f"it looks like a{'n' * (name == 'xz')} {name} " in str(error)
 
 
 @pytest.mark.parametrize("name", OTHERS)
