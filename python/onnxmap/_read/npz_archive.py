@@ -24,6 +24,7 @@ _MOST_HEADER = 1 << 16  # bytes
 _MOST_DIRECTORY = 1 << 24  # bytes; zipfile needs ten times as many for what they say
 _AT_ONCE = 1 << 20  # bytes
 _MOST_NAMED = 10
+_STRING = 256  # bytes that a string needs while it is decoded
 # Tags of protobuf for fields that have a length, by their numbers in onnx.proto.
 _GRAPH, _INITIALIZER, _RAW_DATA = (bytes([number << 3 | 2]) for number in (7, 5, 9))
 _TOO_LARGE = (
@@ -90,6 +91,7 @@ def model_of(file: ArchiveFile, archive: zipfile.ZipFile, room: int) -> np.ndarr
         is_in_model = tensor is None
         if is_in_model:
             room -= member.file_size
+            room -= 0 if array.is_known else _STRING * math.prod(array.shape)
             if room < 0:
                 raise LimitError(_TOO_LARGE, code="limit.dense_bytes")
             tensor = array.without_values() if array.is_known else array.of_strings()

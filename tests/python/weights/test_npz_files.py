@@ -160,6 +160,14 @@ def test_compressed_arrays_have_a_limit(tmp_path: Path) -> None:
     assert caught.value.code == "limit.dense_bytes"
 
 
+def test_strings_count_as_objects(tmp_path: Path) -> None:
+    """Four bytes in the archive take two hundred in Python, while they are decoded."""
+    np.savez_compressed(tmp_path / "w.npz", a=np.full(1000, "a"))
+    onnxmap.load_npz(tmp_path / "w.npz", limits=onnxmap.Limits(dense_bytes=300_000))
+    with pytest.raises(onnxmap.LimitError):
+        onnxmap.load_npz(tmp_path / "w.npz", limits=onnxmap.Limits(dense_bytes=200_000))
+
+
 def test_one_array(tmp_path: Path) -> None:
     model = onnxmap.from_arrays({"a": np.arange(6.0).reshape(2, 3), "b": np.ones(1)})
     model.extract_weights(tmp_path / "a.npy", "a")
