@@ -36,7 +36,7 @@ const NumpyType& numpy_type(const onnx::DataTypeInfo& type) {
         const py::str name(type.numpy.data(), type.numpy.size());
         const bool native = python_object<"numpy", "sctypeDict">().contains(name);
         const py::object dtype =
-            numpy_dtype(native ? py::object(name) : py::module_::import("ml_dtypes").attr(name));
+            numpy_dtype(native ? py::object(name) : import_module("ml_dtypes").attr(name));
         return std::make_unique<const NumpyType>(
             NumpyType{dtype, dtype.attr("alignment").cast<std::uintptr_t>()});
     });

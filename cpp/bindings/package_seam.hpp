@@ -8,6 +8,11 @@
 /// use.
 namespace onnxmap::bindings::package {
 
+/// No row of the table: the rows are imported by it.
+[[nodiscard]] inline py::object import_module(const char* name) {
+    return py::module_::import("onnxmap._base.later").attr("import_module")(name);
+}
+
 inline constexpr auto check_operator_set =
     python_object<"onnxmap._read.checks", "check_operator_set">;
 inline constexpr auto describe = python_object<"onnxmap._show.display", "describe">;

@@ -38,6 +38,8 @@ constinit std::array<Wrap, onnx::detail::kMessageCount> wrappers{};
 
 }  // namespace
 
+py::object import_module(const char* name) { return package::import_module(name); }
+
 py::str to_str(std::string_view text) {
     return owned<py::str>(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));

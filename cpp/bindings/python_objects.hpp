@@ -21,6 +21,9 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
+/// Imports a module. A fork waits for it, as for all imports inside calls.
+[[nodiscard]] py::object import_module(const char* name);
+
 /// Returns an object of a module, which is imported once: `python_object<"numpy", "dtype">()`. The
 /// package's own objects are in package_seam.hpp.
 template <onnx::detail::Name module_name, onnx::detail::Name object_name>
@@ -28,7 +31,7 @@ const py::object& python_object() {
     constinit static std::atomic<const py::object*> found = nullptr;
     return made_once(found, [] {
         return std::make_unique<const py::object>(
-            py::module_::import(module_name.chars).attr(object_name.chars));
+            import_module(module_name.chars).attr(object_name.chars));
     });
 }
 

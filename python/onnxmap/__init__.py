@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import MutableSequence as _MutableSequence
 from collections.abc import Sequence as _Sequence
-from importlib import import_module as _import_module
 
 import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait for it
 
 from onnxmap import _core
+from onnxmap._base.later import import_module as _import_module
 
 # The public names behind their modules; `__init__.pyi` tells them to type checkers.
 _NOW = """
@@ -115,12 +115,8 @@ def __getattr__(name: str) -> object:
     if name == "types":  # takes a tenth of the time of this import
         return _import_module("onnxmap.types")
     if name == "__version__":  # importlib.metadata costs a third of an `import numpy`
-        from importlib.metadata import version
-
-        return version("onnxmap")
-    from onnxmap._show.unknown_names import missing_function
-
-    raise missing_function(name, __all__)
+        return _import_module("importlib.metadata").version("onnxmap")
+    raise _import_module("onnxmap._show.unknown_names").missing_function(name, __all__)
 
 
 def __dir__() -> list[str]:

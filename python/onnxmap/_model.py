@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from onnxmap import _core, _read
 from onnxmap._base.file_forms import BINARY
+from onnxmap._base.later import import_module
 from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
@@ -44,9 +45,7 @@ Given_contra = TypeVar("Given_contra", contravariant=True)
 
 
 def _official() -> Any:
-    from onnxmap.interop import official  # needs onnx
-
-    return official
+    return import_module("onnxmap.interop.official")  # needs onnx
 
 
 class _Field(Generic[Got_co, Given_contra]):
@@ -68,9 +67,7 @@ class _Field(Generic[Got_co, Given_contra]):
 
 
 def _weight_files() -> Any:
-    from onnxmap._files import weight_files
-
-    return weight_files
+    return import_module("onnxmap._files.weight_files")
 
 
 class Model:
@@ -412,9 +409,7 @@ class Model:
         Example:
             >>> model.report("report.html")  # doctest: +SKIP
         """
-        from onnxmap.report import page  # needs jinja2
-
-        page.write_report(self, path, other)
+        import_module("onnxmap.report.page").write_report(self, path, other)  # needs jinja2
 
     def prefetch(self, names: Sequence[str] | str | None = None) -> None:
         """Ask the system to bring the bytes of initializers into memory before they are used.
@@ -566,9 +561,8 @@ class Model:
                 another rank, or none that is known; or its default has another shape.
             LimitError: `limit.text_bytes`: the places of constants are too long together.
         """
-        from onnxmap._show.reports import DimReport
-
-        return DimReport(*_core.set_dims(self._open(), dims, inputs))
+        reports = import_module("onnxmap._show.reports")
+        return reports.DimReport(*_core.set_dims(self._open(), dims, inputs))
 
     def prune(self) -> PruneReport:
         """Remove what no output needs, in subgraphs, functions and training, too.
@@ -584,9 +578,7 @@ class Model:
         Raises:
             ParseError: `model.duplicate_name`: several nodes make one value.
         """
-        from onnxmap._show.reports import PruneReport
-
-        return PruneReport(*_core.prune(self._open()))
+        return import_module("onnxmap._show.reports").PruneReport(*_core.prune(self._open()))
 
     def sort(self) -> None:
         """Put each node after the nodes whose values it or its subgraphs use, in every graph.
@@ -707,9 +699,8 @@ class Model:
         progress: ProgressArgument = False,
     ) -> SaveReport:
         """Write the model, edits included; see `onnxmap.save`."""
-        from onnxmap._write import documents, options
-
-        given = options.SaveOptions(
+        documents = import_module("onnxmap._write.documents")
+        given = import_module("onnxmap._write.options").SaveOptions(
             external_data, size_threshold_bytes, alignment, attributes, checksum,
             max_shard_size_bytes, dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite,
             replace_read_only, follow_symlinks, sync, progress,
@@ -821,9 +812,8 @@ class Model:
             ExternalDataError: an external file cannot be read.
             ImportError: torch is not installed.
         """
-        from onnxmap.interop.torch import to_torch_tensors
-
-        return to_torch_tensors(self.initializers, names, device, dtype)
+        interop = import_module("onnxmap.interop.torch")
+        return interop.to_torch_tensors(self.initializers, names, device, dtype)
 
     def session(
         self,
@@ -870,10 +860,9 @@ class Model:
             FileChangedError: a file changed since it was loaded, or is replaced meanwhile.
             ImportError: onnxruntime is not installed.
         """
-        from onnxmap.interop.ort import open_session
-
+        interop = import_module("onnxmap.interop.ort")
         kwargs |= {"providers": providers, "provider_options": provider_options}
-        return open_session(self, sess_options, prepack, outputs, **kwargs)
+        return interop.open_session(self, sess_options, prepack, outputs, **kwargs)
 
     def to_dask(
         self, names: Sequence[str] | str | None = None, chunks: ChunksArgument = "auto"
@@ -905,9 +894,7 @@ class Model:
             TensorError: an initializer cannot be read.
             ExternalDataError: an external file cannot be opened.
         """
-        from onnxmap.interop.dask import to_dask
-
-        return to_dask(self.initializers, names, chunks)
+        return import_module("onnxmap.interop.dask").to_dask(self.initializers, names, chunks)
 
     def to_proto(self, weights: Literal["copy", "reference", "none"] = "copy") -> onnx.ModelProto:
         """Return the model as it is now, edits included, as a ModelProto of protobuf.
@@ -932,9 +919,7 @@ class Model:
             SaveError: "copy", and the model has more than 2 GiB (`save.too_large`).
             ImportError: protobuf is not installed.
         """
-        from onnxmap.interop.proto_models import to_proto
-
-        return to_proto(self._open(), weights)
+        return import_module("onnxmap.interop.proto_models").to_proto(self._open(), weights)
 
     def to_ir(self) -> onnx_ir.Model:
         """Return the model as it is now as an `onnx_ir.Model`, whose tensors read the mapping.
@@ -951,9 +936,7 @@ class Model:
             onnx_ir.serde.SerdeError: onnx_ir cannot represent the model.
             ImportError: onnx_ir is not installed.
         """
-        from onnxmap.interop.ir_models import to_ir_model
-
-        return to_ir_model(self._open())
+        return import_module("onnxmap.interop.ir_models").to_ir_model(self._open())
 
     def infer_shapes(
         self, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
@@ -1052,9 +1035,8 @@ class Model:
                 raise AttributeError(_core.read_only("Model", name)) from None
 
         def __getattr__(self, name: str) -> NoReturn:
-            from onnxmap._show.unknown_names import missing_attribute
-
-            raise missing_attribute(Model, "ModelProto", name, _core.Graph)
+            unknown_names = import_module("onnxmap._show.unknown_names")
+            raise unknown_names.missing_attribute(Model, "ModelProto", name, _core.Graph)
 
     __repr__ = describe
     _repr_html_ = describe_html

@@ -6,12 +6,12 @@ import copyreg
 from typing import Any
 
 from onnxmap import _core
+from onnxmap._base.later import import_module
 from onnxmap._model import Model
 
 
 def _reduce(thing: Any) -> Any:
-    from onnxmap._files import pickled_models  # most programs pickle nothing
-
+    pickled_models = import_module("onnxmap._files.pickled_models")  # most programs pickle nothing
     if isinstance(thing, Model):
         return pickled_models.reduce_model(thing)
     return pickled_models.reduce_message(thing)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._base.later import import_module
 from onnxmap._base.options import Options
 from onnxmap._files.load import open_buffer
 from onnxmap._model import Model
@@ -226,9 +227,7 @@ def dumps(model: Any) -> bytes:
         FileChangedError: the file of the model changed since it was loaded.
     """
     if _is_ir(model):
-        from onnxmap.interop.ir import proto_of
-
-        model = proto_of(model)
+        model = import_module("onnxmap.interop.ir").proto_of(model)
     if not _core.message_type_of(model):
         raise TypeError(f"expected a Model or a message, not {type(model).__name__}")
     return getattr(model, "proto", model).SerializeToString()
@@ -251,9 +250,8 @@ def _known(model: Any) -> Written | None:
     if isinstance(model, Model):
         return Written(model.proto, model._form)
     if _is_ir(model):
-        from onnxmap.interop.from_libraries import from_ir  # needs an optional library
-
-        return Written(from_ir(model).proto)
+        libraries = import_module("onnxmap.interop.from_libraries")
+        return Written(libraries.from_ir(model).proto)
     is_model = isinstance(model, _core.ProtoView) and model.message_type == "ModelProto"
     return Written(model) if is_model and _core.document_of(model) is not None else None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from onnxmap._base.later import import_module
 
 # Imported at their first use. The files of URLs cost import time: asyncio.
 _LATER = {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from onnxmap._base.extras import extra
+from onnxmap._base.later import importing
 from onnxmap._base.limits import Limits
 from onnxmap._remote.http import HttpFile
 from onnxmap._remote.requests import BlockingFile, RemoteFile
@@ -161,7 +162,9 @@ def _class_for(fs: Any, path: str) -> type[RemoteFile]:
 def _file_system(url: str, options: Options) -> Any:
     """The file system of fsspec and the path in it."""
     try:
-        return fsspec.url_to_fs(url, **dict(options.storage_options or {}))
+        with importing:  # fsspec imports what the URL needs; get_loop() has a lock of its own
+            fsspec.asyn.get_loop()
+            return fsspec.url_to_fs(url, **dict(options.storage_options or {}))
     except ImportError as error:
         scheme = url.partition("://")[0]
         # fsspec names the package in the cause of its error.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
+from onnxmap._base.later import import_module
 from onnxmap._core import (
     AttributeMapping,
     Graph,
@@ -35,8 +36,6 @@ def let_ipython_complete(model: type) -> None:
     if "IPython" not in sys.modules:
         return
     with suppress(ImportError, LookupError, AttributeError, TypeError):
-        from IPython.core.guarded_eval import EVALUATION_POLICIES
-
-        policy = EVALUATION_POLICIES["limited"]
+        policy = import_module("IPython.core.guarded_eval").EVALUATION_POLICIES["limited"]
         policy.allowed_getattr.update((model, *_READ_ATTRIBUTES))
         policy.allowed_getitem.update(_READ_ITEMS)

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._base.later import import_module
 from onnxmap._base.schema import type_name
 from onnxmap._base.text import bytes_in_words, counted, qualified, shape_in_words, shortened
 from onnxmap.errors import OnnxMapError
@@ -54,8 +55,7 @@ def describe_html(thing: Any) -> str:
 
 
 def _table(caption: str, rows: Iterable[Iterable[tuple[str, str]]]) -> str:
-    import html  # costs import time
-
+    html = import_module("html")  # costs import time
     cells = (
         "".join(f"<{tag} style='text-align:left'>{html.escape(text)}</{tag}>" for text, tag in row)
         for row in rows

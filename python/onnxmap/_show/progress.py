@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.extras import extra
+from onnxmap._base.later import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +103,7 @@ def _bar(what: str, total: int, delay: float) -> Iterator[Callable[[int, int], N
 
 
 def _bar_class() -> Any:
-    with extra("cli"):
+    with importing, extra("cli"):
         from tqdm.auto import tqdm
     # By default tqdm starts a thread, and shares a lock with other processes.
     bars: Any = type("Bar", (tqdm,), {"monitor_interval": 0})

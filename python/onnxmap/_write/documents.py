@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.file_forms import BINARY, FileForm, check_not_weights, form_of
+from onnxmap._base.later import import_module
 from onnxmap._show.progress import Progress
 from onnxmap._write.new_types import TypesByPattern
 from onnxmap._write.options import CheckpointOptions, SaveOptions, SaveReport
@@ -157,6 +158,5 @@ def _writer(file: Any) -> Writer:
 
 
 def _new_sha1() -> Any:
-    import hashlib  # a third of the first save's imports
-
-    return hashlib.sha1(usedforsecurity=False)
+    # A third of the first save's imports.
+    return import_module("hashlib").sha1(usedforsecurity=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._base.later import import_module
 from onnxmap._base.limits import Limits
 from onnxmap._base.options import Options
 from onnxmap.errors import ParseError, SaveError
@@ -19,9 +20,8 @@ _HEAD_BYTES = 4096
 
 def parsed_text(form: FileForm, given: Any, message: str = "ModelProto") -> bytes:
     """Return the message that a text form describes, as bytes; see `from_text` and `from_json`."""
-    from onnxmap.interop.protobuf import bytes_of_form  # needs google.protobuf
-
-    return bytes_of_form(form, given, message)
+    interop = import_module("onnxmap.interop.protobuf")  # needs google.protobuf
+    return interop.bytes_of_form(form, given, message)
 
 
 def bytes_of_text_file(name: bytes) -> tuple[bytes, FileForm] | None:

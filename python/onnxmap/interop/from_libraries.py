@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._base.later import import_module, importing
 from onnxmap._base.options import options_of
 from onnxmap._base.paths import is_url
 from onnxmap._files.load import loads
@@ -102,8 +103,8 @@ def from_ir(model: onnx_ir.Model) -> Model:
         ParseError: the model has no graph.
         ImportError: onnx_ir is not installed.
     """
-    from onnxmap.interop import ir, ir_models  # need onnx_ir
-
+    ir = import_module("onnxmap.interop.ir")  # needs onnx_ir
+    ir_models = import_module("onnxmap.interop.ir_models")
     data, tokens, first = ir_models.structure_with_tokens(model)
     folder = ir.folder_of(model)
     if first is None:
@@ -262,7 +263,7 @@ def _no_values(tensor: _core.Tensor, fault: str) -> TensorError:
 
 def descriptor(message: str) -> Any:
     """Return protobuf's Descriptor of a message; its MessageType if `onnx` does not have it."""
-    with suppress(ImportError, KeyError):
+    with importing, suppress(ImportError, KeyError):
         from onnx import onnx_data_pb2, onnx_operators_ml_pb2  # noqa: F401 -- they register theirs
 
         return onnx_data_pb2.DESCRIPTOR.pool.FindMessageTypeByName(f"onnx.{message}")

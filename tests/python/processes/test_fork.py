@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from pathlib import Path
 
 import pytest
-from support.processes.subprocesses import facts_from
-from support.run_options import SANITIZED
+from support.processes.forking import write_model
+from support.processes.subprocesses import facts_from, run_python
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 pytestmark = pytest.mark.skipif(
     SANITIZED, reason="ASan keeps the marks of stacks whose threads the child lacks"
 )
 
 FORKS = int(os.environ.get("ONNXMAP_FORKS", "4"))
+FIRST_CALLS = 1000 if LONG else 100 if EXHAUSTIVE else 20
+SEED = int(os.environ.get("ONNXMAP_FORKS_SEED", str(time.time_ns() % 10**9 if LONG else 1)))
 
 
 @pytest.mark.parametrize("mode", ["mmap", "read"])
@@ -31,6 +36,78 @@ def test_every_call_works_in_the_child(tmp_path: Path, mode: str) -> None:
         timeout=120 + 10 * FORKS,
     )
     assert facts == {"good": FORKS}
+
+
+@pytest.mark.parametrize(
+    ("call", "module"),
+    [
+        ("arrays", "onnxmap._read.bulk_arrays"),
+        ("arrays", "fractions"),  # of the standard library, below a module of the package
+        ("check", "onnxmap._read.checks"),
+        ("pickled", "onnxmap._read.pickled_tensors"),
+        ("wrong_name", "onnxmap._show.unknown_names"),
+        ("save", "onnxmap._files.save"),
+        ("bfloat16", "ml_dtypes"),  # the core imports it
+        ("text", "google.protobuf"),
+        ("url", "fsspec.implementations.memory"),
+    ],
+)
+def test_a_fork_waits_for_an_import(tmp_path: Path, call: str, module: str) -> None:
+    facts = facts_from(
+        """
+        from pathlib import Path
+        from support.processes.forking import fork_in_import
+        report(end=fork_in_import(Path(sys.argv[1]), *sys.argv[2:]))
+        """,
+        str(write_model(tmp_path)),
+        call,
+        module,
+    )
+    assert facts == {"end": "good"}
+
+
+def test_a_fork_while_an_import_logs(tmp_path: Path) -> None:
+    """The thread that forks has the lock of `logging`, and the import needs it."""
+    (tmp_path / "tqdm").mkdir()
+    (tmp_path / "tqdm/__init__.py").touch()
+    text = "import logging, secrets\nlogging.getLogger('tqdm')\nraise ImportError"
+    (tmp_path / "tqdm/auto.py").write_text(text)
+    result = run_python(
+        """
+        from pathlib import Path
+        from support.processes.forking import fork_in_import
+        assert "logging" not in sys.modules
+        path = Path(sys.argv[1])
+        sys.path.insert(0, str(path.parent))
+        assert fork_in_import(path, "bar", "secrets") == "good"
+        """,
+        str(write_model(tmp_path)),
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("with_libraries", [False, True])
+def test_first_calls_in_the_child(tmp_path: Path, with_libraries: bool) -> None:
+    forks = FIRST_CALLS if EXHAUSTIVE or not with_libraries else 4
+    result = run_python(
+        """
+        from pathlib import Path
+        from support.processes.forking import fork_in_first_calls_of_children
+        ends = fork_in_first_calls_of_children(
+            Path(sys.argv[1]), *map(int, sys.argv[2:4]), with_libraries=sys.argv[4] == "True"
+        )
+        report(**ends)
+        """,
+        str(write_model(tmp_path)),
+        str(SEED),
+        str(forks),
+        str(with_libraries),
+        timeout=120 + 20 * forks,
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == {"good": forks}
+    assert result.stderr == ""
 
 
 def test_a_signal_handler_that_forks(tmp_path: Path) -> None:

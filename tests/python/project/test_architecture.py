@@ -295,6 +295,11 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def _name_of(function: ast.expr) -> str:
+    """The last name in `function` or `module.function`."""
+    return str(getattr(function, "id", getattr(function, "attr", "")))
+
+
 def imports_in_package(path: Path, modules: set[str]) -> set[str]:
     """The modules of the package that a file imports, also in functions and for types."""
     found: set[str] = set()
@@ -306,7 +311,7 @@ def imports_in_package(path: Path, modules: set[str]) -> set[str]:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             inner = {name for name in names if name.removeprefix("onnxmap.") in modules}
             found |= inner | ({node.module or ""} if inner < names else set())
-        elif isinstance(node, ast.Call) and "import_module" in ast.dump(node.func):
+        elif isinstance(node, ast.Call) and _name_of(node.func).endswith("import_module"):
             begin = getattr(node.args[0], "values", [node.args[0]])[0]
             if isinstance(begin, ast.Constant):  # import_module(f"onnxmap.cli.{name}")
                 below = str(begin.value).removeprefix("onnxmap.")

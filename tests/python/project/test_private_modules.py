@@ -41,6 +41,7 @@ ALLOWED = {
     "remote/test_remote_errors.py": _PAUSES,
     "remote/test_remote_packages.py": _CHILD,
     "remote/test_remote_timeouts.py": _PAUSES,
+    "processes/test_fork.py": _MIDWAY,
     "save/test_append_files.py": _MIDWAY,
     "save/test_copied_names.py": _UNIT,
     "save/test_save_progress.py": _PAUSES,

@@ -1,12 +1,19 @@
-"""Forks a process while its threads are in all calls that take a lock. For child processes."""
+"""Forks a process while its threads are in calls that take a lock, or import something.
+
+For child processes.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import itertools
 import os
 import pickle
+import random
 import signal
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -19,7 +26,6 @@ import numpy as np
 
 import onnxmap
 from support import wire_bytes as wire
-from support.models.paged import FLOAT, INT64, external_entries, model_of, tensor_message
 
 PATIENCE = 60  # seconds that a child may take
 _COUNT = 16  # external tensors, and tensors in two segments
@@ -33,7 +39,7 @@ def _named(name: str, message: bytes) -> bytes:
 
 
 def _segment(name: str, begin: int) -> bytes:
-    head = wire.scalar(1, 4) + wire.scalar(2, FLOAT)  # dims are the shape of the whole tensor
+    head = wire.scalar(1, 4) + wire.scalar(2, 1)  # dims are the shape of the whole tensor
     place = wire.blob(3, wire.scalar(1, begin) + wire.scalar(2, begin + 2))
     values = np.arange(begin, begin + 2, dtype=np.float32)
     return _named(name, head + place + wire.blob(9, values.tobytes()))
@@ -41,6 +47,9 @@ def _segment(name: str, begin: int) -> bytes:
 
 def write_model(folder: Path) -> Path:
     """A model with tensors of all kinds that are read under a lock."""
+    # It imports ml_dtypes, which the core imports in a first call.
+    from support.models.paged import FLOAT, INT64, external_entries, model_of, tensor_message
+
     varints = (np.arange(_VALUES) % 127).astype(np.uint8).tobytes()
     typed = [
         _named(f"typed{i}", tensor_message(INT64, _VALUES, wire.blob(7, varints)))
@@ -174,4 +183,174 @@ def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> di
     stop.set()
     for thread in threads:
         thread.join()
+    return dict(ends)
+
+
+_LIBRARIES = {"proto", "ir", "text", "bar", "url"}  # calls that import another library
+
+
+class FirstCalls:
+    """Calls that import something when a process makes them for the first time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        half = wire.scalar(1, 2) + wire.scalar(2, 16) + wire.blob(8, b"w") + wire.blob(9, bytes(4))
+        self.half = wire.blob(7, wire.blob(5, half))
+
+    @property
+    def model(self) -> onnxmap.Model:
+        return onnxmap.load(self.path)
+
+    def arrays(self) -> None:
+        _check(len(self.model.arrays()) == _KEYS)
+
+    def stream(self) -> None:
+        _check(sum(1 for _ in self.model.stream()) == _KEYS)
+
+    def check(self) -> None:
+        self.model.check()
+
+    def stats(self) -> None:
+        self.model.stats("outside*")
+
+    def names(self) -> None:
+        _check(len(self.model.views("typed*")) == _TYPED)
+
+    def wrong_name(self) -> None:
+        _check(not hasattr(self.model, "initialisers"))
+
+    def shown(self) -> None:
+        _check("<table>" in self.model.initializers._repr_html_())
+
+    def save(self) -> None:
+        with tempfile.TemporaryDirectory(dir=self.path.parent) as folder:
+            onnxmap.save(onnxmap.loads(self.half), Path(folder, "saved.onnx"))
+
+    def weights(self) -> None:
+        with tempfile.TemporaryDirectory(dir=self.path.parent) as folder:
+            onnxmap.save_safetensors(onnxmap.loads(self.half), Path(folder, "w.safetensors"))
+            onnxmap.load_safetensors(Path(folder, "w.safetensors"))
+
+    def pickled(self) -> None:
+        pickle.loads(pickle.dumps(self.model.initializers["outside0"]))
+        pickle.loads(pickle.dumps(onnxmap.loads(self.half)))
+
+    def verify(self) -> None:
+        onnxmap.verify_files(self.model.data_files())
+
+    def diff(self) -> None:
+        _check(onnxmap.diff(self.path, self.path).same)
+
+    def node(self) -> None:
+        onnxmap.make_node("Neg", ["x"], ["y"])
+
+    def prune(self) -> None:
+        onnxmap.loads(self.half).prune()
+
+    def to_dict(self) -> None:
+        onnxmap.loads(self.half).proto.to_dict()
+
+    def bfloat16(self) -> None:
+        _check(onnxmap.loads(self.half).initializers["w"].numpy().nbytes == 4)
+
+    def proto(self) -> None:
+        onnxmap.loads(self.half).to_proto()
+
+    def ir(self) -> None:
+        with contextlib.suppress(ImportError):
+            onnxmap.loads(self.half).to_ir()
+
+    def text(self) -> None:
+        onnxmap.from_text("ir_version: 8 graph { }", "ModelProto")
+
+    def bar(self) -> None:
+        with contextlib.suppress(ImportError):
+            self.model.arrays(progress=True)
+
+    def url(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            onnxmap.load("memory://no_file.onnx")
+
+    def all(self, with_libraries: bool) -> list[Callable[[], None]]:
+        names = [name for name, value in vars(FirstCalls).items() if inspect.isfunction(value)]
+        left_out = {"__init__", "all"} | (set() if with_libraries else _LIBRARIES)
+        return [getattr(self, name) for name in names if name not in left_out]
+
+
+class Importing:
+    """Makes the import of one module slow, and says when it has begun."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self.began = threading.Event()
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == self._module:
+            self.began.set()
+            time.sleep(0.3)
+
+
+def fork_in_import(path: Path, call: str, module: str) -> str:
+    """Fork while another thread imports a module for a call. The child makes the same call.
+
+    Return how it ended.
+    """
+    warnings.simplefilter("ignore", DeprecationWarning)
+    finder = Importing(module)
+    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    work = getattr(FirstCalls(path), call)
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    if not finder.began.wait(PATIENCE):
+        return f"{call} does not import {module}"
+    end = _forked([work])
+    thread.join()
+    return end
+
+
+def fork_in_first_calls(path: Path, seed: int, *, with_libraries: bool) -> str:
+    """Fork while two threads make first calls, at a random moment. Return how the child ended.
+
+    The calls are first ones only if the process has imported nothing but onnxmap.
+    """
+    warnings.simplefilter("ignore", DeprecationWarning)  # a fork in a process with threads
+    drawn = random.Random(seed)
+    calls = FirstCalls(path).all(with_libraries)
+
+    def work(order: list[Callable[[], None]]) -> None:
+        for call in order:
+            call()
+
+    sys.setswitchinterval(1e-4)
+    threads = [
+        threading.Thread(target=work, args=[drawn.sample(calls, len(calls))], daemon=True)
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(drawn.random() * drawn.choice((0.02, 0.1, 0.4, 2.0 if with_libraries else 0.4)))
+    end = _forked(drawn.sample(calls, len(calls)))
+    for thread in threads:
+        thread.join()
+    return end
+
+
+def fork_in_first_calls_of_children(
+    path: Path, seed: int, forks: int, *, with_libraries: bool
+) -> dict[str, int]:
+    """Return how the children of many processes ended, each of which forks once."""
+    ends: Counter[str] = Counter()
+    for turn in range(forks):
+        read, write = os.pipe()
+        process = os.fork()
+        if process == 0:
+            end = fork_in_first_calls(path, seed + turn, with_libraries=with_libraries)
+            os.write(write, f"{end}".encode())
+            os._exit(0)
+        os.close(write)
+        os.waitpid(process, 0)
+        ends[os.read(read, 1000).decode() or "the process ended"] += 1
+        os.close(read)
+        if ends["good"] <= turn - 3:
+            break  # the other children would hang as well
     return dict(ends)
