@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import errno
 import re
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from onnxmap._remote.requests import Refused, RemoteFile, mark_in, received
@@ -78,13 +80,22 @@ def _size_in(response: Any, offset: int) -> int:
         return length
     if status not in (206, 416) or (status == 416 and found is None):
         message = f"the server answered {status} {str(response.reason)[:100]!r}"
-        asked = headers.get("Retry-After", "")
-        pause = float(asked) if asked.isdecimal() else 0.0
         is_transient = status in _TRANSIENT or status >= 500
-        raise Refused(_NUMBERS.get(status, errno.EIO), message, pause if is_transient else None)
+        pause = _seconds_until(headers.get("Retry-After", "")) if is_transient else None
+        raise Refused(_NUMBERS.get(status, errno.EIO), message, pause)
     encoding = headers.get("Content-Encoding", "identity")
     if encoding != "identity":
         raise Refused(errno.EIO, f"the server encodes the file as {encoding[:50]!r}")
     if found is None or (status == 206 and found[1] != str(offset)):
         raise Refused(errno.EIO, "the server sent another range than was asked for, or no size")
     return int(found[3][:_MOST_DIGITS])
+
+
+def _seconds_until(asked: str) -> float:
+    """How long a server asks to wait: a number of seconds, or a date; 0 for any other text."""
+    if asked.isdecimal():
+        return float(asked)
+    try:
+        return parsedate_to_datetime(asked).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return 0.0

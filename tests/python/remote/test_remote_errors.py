@@ -202,8 +202,15 @@ def test_a_small_file_needs_no_ranges(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [("1", 1.0), ("3600", 1.5), ("soon", requests.PAUSES[0])]
-)
+    ("asked", "pause"),
+    [
+        ("1", 1.0), ("3600", 1.5), ("soon", requests.PAUSES[0]),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 1.5),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", requests.PAUSES[0]),
+        ("Sun, 06 Nov 1994 08:49:37 -0000", requests.PAUSES[0]),
+        ("Sun, 99 Nov 1994", requests.PAUSES[0]),
+    ],
+)  # fmt: skip
 def test_a_pause_that_the_server_asks_for(
     server: Server, asked: str, pause: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
