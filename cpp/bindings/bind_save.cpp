@@ -181,9 +181,11 @@ save::SaveRequest request_of(const py::list& models, const py::object& options,
     return request;
 }
 
-py::dict to_dict(const save::UnusedBytes& unused) {
+// A number for each path or name.
+template <class Numbers>
+py::dict to_dict(const Numbers& numbers) {
     py::dict made;
-    for (const auto& [path, nbytes] : unused) made[to_str(path)] = nbytes;
+    for (const auto& [name, number] : numbers) made[to_str(name)] = number;
     return made;
 }
 
@@ -213,6 +215,7 @@ py::dict save_models(const py::list& models, const py::object& options, const py
 }
 
 py::list file_locations(const DocumentPtr& document) {
+    made["vanished"] = to_dict(report.vanished);
     return list_of(save::file_locations(*document),
                    [](const std::string& each) { return py::bytes(each); });
 }

@@ -19,6 +19,10 @@ constexpr std::uint64_t kRemote = 8 << 20;
 
 constexpr std::size_t kMostLossesNamed = 10;
 
+// Elements. In a larger tensor, the least of many weights may well become zero; in a small one,
+// that may be an epsilon, by which the model then divides.
+constexpr std::uint64_t kSmall = 1024;
+
 }  // namespace
 
 tensor::Payload ConvertedValues::add(const std::shared_ptr<ConvertedValues>& all,
@@ -86,7 +90,7 @@ void ConvertedValues::convert(const Part& part, std::uint64_t first, std::uint64
         buffer_.resize(std::max<std::size_t>(buffer_.size(), here * from_size));
         const std::span bytes = std::span(buffer_).first(here * from_size);
         read_source(*part.values.source, part.values.offset + first * from_size, bytes);
-        const std::uint64_t lost = part.cast.convert(bytes.data(), here, to);
+        const tensor::LostValues lost = part.cast.convert(bytes.data(), here, to);
         if (!was_counted) {
             part.lost += lost;
             part.counted = first + here;
@@ -112,10 +116,13 @@ void ConvertedValues::check_loss() const {
     std::string text;
     std::size_t tensors = 0;
     for (const Part& part : parts_) {
-        if (part.lost == 0 || ++tensors > kMostLossesNamed) continue;
-        text += (text.empty() ? "" : ", ") + std::to_string(part.lost) + " of " +
+        const std::uint64_t vanished = part.count() > kSmall ? 0 : part.lost.vanished;
+        const std::uint64_t lost = part.lost.too_large + vanished;
+        if (lost == 0 || ++tensors > kMostLossesNamed) continue;
+        text += (text.empty() ? "" : ", ") + std::to_string(lost) + " of " +
                 std::to_string(part.count()) + " in " + in_quotes(part.name) + " as " +
                 std::string(part.cast.to().numpy);
+        if (vanished > 0) text += " (" + std::to_string(vanished) + " would become 0)";
     }
     if (tensors == 0) return;
     if (tensors > kMostLossesNamed) {
@@ -124,6 +131,14 @@ void ConvertedValues::check_loss() const {
     Error error("save.loss", "values do not fit their new type: " + text);
     error.remedy = "loss";
     throw error;
+}
+
+std::map<std::string, std::uint64_t> ConvertedValues::vanished() const {
+    std::map<std::string, std::uint64_t> found;
+    for (const Part& part : parts_) {
+        if (part.lost.vanished > 0) found[part.name] += part.lost.vanished;
+    }
+    return found;
 }
 
 void ConvertedValues::check_for_changes() const {

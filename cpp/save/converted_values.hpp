@@ -39,8 +39,12 @@ class ConvertedValues final : public source::FetchedSource {
     /// Reads all values that were not read yet, and calls `look` now and then.
     void read_all(const std::function<void()>& look) const;
 
-    /// Throws Error `save.loss` if values that were read are lost.
+    /// Throws Error `save.loss` if values that were read are lost. In a tensor that is not small,
+    /// those that became zero are not.
     void check_loss() const;
+
+    /// How many values that were read became zero, by the names of the tensors.
+    [[nodiscard]] std::map<std::string, std::uint64_t> vanished() const;
 
     [[nodiscard]] const char* kind() const noexcept override { return "buffer"; }
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override;
@@ -58,7 +62,7 @@ class ConvertedValues final : public source::FetchedSource {
         tensor::Payload values;
         tensor::Cast cast;
         mutable std::uint64_t counted = 0;  // elements that were read before
-        mutable std::uint64_t lost = 0;     // of these
+        mutable tensor::LostValues lost = {};
 
         [[nodiscard]] std::uint64_t count() const { return values.nbytes / cast.from().itemsize(); }
         [[nodiscard]] std::uint64_t nbytes() const { return count() * cast.to().itemsize(); }

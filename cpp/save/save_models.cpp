@@ -237,6 +237,7 @@ class ModelSave {
         SaveReport report;
         report.nbytes = result.nbytes;
         report.left_over = std::move(result.left_over);
+        report.vanished = plan_.vanished();
         return report;
     }
 
@@ -301,6 +302,7 @@ SaveReport write_model(const SaveRequest& request, Sink& sink) {
     encode(written.front(), request.encoder_of(0, {}));
     SaveReport report;
     report.nbytes = write_content(written.front(), sink, request.start(written.front().nbytes()));
+    report.vanished = plan.vanished();
     if (request.is_message) return report;
     report.referenced = plan.referenced();
     return report;

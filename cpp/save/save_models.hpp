@@ -52,9 +52,10 @@ struct SaveRequest {
 struct SaveReport {
     std::vector<std::string> files;  // the data files, then the models
     ByteCounts nbytes;
-    std::uint64_t referenced = 0;        // bytes of files that stay
-    UnusedBytes unused;                  // of files that stay, then of the new ones
-    std::vector<std::string> left_over;  // see SaveResult
+    std::uint64_t referenced = 0;                   // bytes of files that stay
+    UnusedBytes unused;                             // of files that stay, then of the new ones
+    std::vector<std::string> left_over;             // see SaveResult
+    std::map<std::string, std::uint64_t> vanished;  // see SavePlan
 };
 
 /// Bytes of the external files of a model that no tensor uses, by path. Throws what external_use()

@@ -147,6 +147,11 @@ class SavePlan {
     [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
     /// Whether a new model has values outside of it.
     [[nodiscard]] bool has_external() const;
+    /// How many values that were written became zero in their new type, by the names of tensors.
+    [[nodiscard]] std::map<std::string, std::uint64_t> vanished() const {
+        return converted_->vanished();
+    }
+
     /// External::refer: throws Error `file.changed` if a file to which the new models refer is no
     /// longer what it was when it was loaded.
     void check_referred_files() const { referred_.check(); }

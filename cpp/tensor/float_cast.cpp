@@ -49,6 +49,13 @@ constexpr std::uint32_t least_overflow(const DataTypeInfo& type) noexcept {
     return onnx::float32_bits(type.format, type.bits, code) + half + (code % 2 == 0 ? 1 : 0);
 }
 
+// Half the least number above zero, which goes to zero: its mantissa is even.
+constexpr std::uint32_t largest_vanishing(const DataTypeInfo& type) noexcept {
+    constexpr std::uint32_t kLeastNormal = 1U << 23;
+    const std::uint32_t least = onnx::float32_bits(type.format, type.bits, 1);
+    return least < kLeastNormal ? least / 2 : least - kLeastNormal;
+}
+
 // A float32 between a double and zero, with its last bit set if it is another number: rounding that
 // to a smaller type gives what rounding the double gives.
 float rounded_to_odd(double number) noexcept {
@@ -60,19 +67,29 @@ float rounded_to_odd(double number) noexcept {
     return std::bit_cast<float>(bits | 1);
 }
 
-std::uint64_t narrow(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) noexcept {
-    std::uint64_t lost = 0;
+LostValues narrow(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) noexcept {
+    LostValues lost;
     for (std::uint64_t i = 0; i < count; ++i) {
         double number;
         std::memcpy(&number, from + 8 * i, sizeof number);
         const auto made = static_cast<float>(number);
-        lost += std::isinf(made) && !std::isinf(number) ? 1 : 0;
+        lost.too_large += std::isinf(made) && !std::isinf(number) ? 1 : 0;
+        lost.vanished += made == 0 && number != 0 ? 1 : 0;
         std::memcpy(to + 4 * i, &made, sizeof made);
     }
     return lost;
 }
 
 }  // namespace
+
+void round_to_odd(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) noexcept {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        double number;
+        std::memcpy(&number, from + 8 * i, sizeof number);
+        const float made = rounded_to_odd(number);
+        std::memcpy(to + 4 * i, &made, sizeof made);
+    }
+}
 
 bool Cast::takes(const DataTypeInfo& type) noexcept {
     return type.type == DataType::FLOAT || type.type == DataType::DOUBLE ||
@@ -85,26 +102,22 @@ Cast::Cast(const DataTypeInfo& from, const DataTypeInfo& to)
     if (kernel_ == nullptr) return;
     least_ = least_overflow(to);
     most_ = to.bits == 8 ? kInfinityBits : kInfinityBits - 1;
+    vanishing_ = largest_vanishing(to);
 }
 
-std::uint64_t Cast::widen(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) const {
+LostValues Cast::widen(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) const {
     if (from_->type != DataType::DOUBLE) {
         Conversion::find(*from_, onnx::data_type(DataType::FLOAT))->elements(from, count, to);
-        return 0;
+        return {};
     }
     if (kernel_ == nullptr) return narrow(from, count, to);
-    for (std::uint64_t i = 0; i < count; ++i) {
-        double number;
-        std::memcpy(&number, from + 8 * i, sizeof number);
-        const float made = rounded_to_odd(number);
-        std::memcpy(to + 4 * i, &made, sizeof made);
-    }
-    return 0;
+    round_to_odd(from, count, to);
+    return {};
 }
 
-std::uint64_t Cast::convert(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) const {
+LostValues Cast::convert(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) const {
     std::array<std::uint8_t, 4 * kCastAtOnce> floats;
-    std::uint64_t lost = 0;
+    LostValues lost;
     while (count > 0) {
         const std::uint64_t here = std::min(count, kCastAtOnce);
         const std::uint8_t* numbers = from;
@@ -114,7 +127,9 @@ std::uint64_t Cast::convert(const std::uint8_t* from, std::uint64_t count, std::
             numbers = made;
         }
         if (kernel_ != nullptr) {
-            lost += kernels::kernels().count_between(numbers, here, least_, most_);
+            const kernels::CountBetween count_between = kernels::kernels().count_between;
+            lost.too_large += count_between(numbers, here, least_, most_);
+            lost.vanished += count_between(numbers, here, 1, vanishing_);
             kernel_(numbers, here, to);
         } else if (to_->type == DataType::DOUBLE) {
             for (std::uint64_t i = 0; i < here; ++i) {

@@ -213,7 +213,7 @@ REMEDIES = {
     "hard_links": Remedy("{} reads it", (("allow_hardlinks", True),)),
     "root": Remedy("name it with {}", (("external_root", ...),)),
     "trusted": Remedy("{} follows it", (("link_policy", "trusted"),)),
-    "loss": Remedy("{} writes them as infinity or the largest number", (("allow_loss", True),)),
+    "loss": Remedy("{} writes them as infinity, the largest number or 0", (("allow_loss", True),)),
     "over_2gib": Remedy(
         "put the weights into a data file with {}, or pass {}",
         (("external_data", "weights.data"), ("allow_over_2gib", True)),

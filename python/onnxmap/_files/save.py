@@ -93,7 +93,8 @@ def save(
             computes in the types that it had. Sparse initializers, those that decide a shape, and
             those in functions and training_info stay as they are.
         allow_loss: with `dtype`, write values that are too large for their new type: as infinity,
-            or as the largest number of a type of 8 bits.
+            or as the largest number of a type of 8 bits. And write those of tensors of at most 1024
+            elements that become 0.
         allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
         format: "protobuf", "textproto" (protobuf's text format) or "json". None: what the extension
             of `path` says (`.onnx`, `.textproto`, `.json`); if it says nothing, the form of the

@@ -44,6 +44,7 @@ class SaveReport:
             folder or in one of the three above, are left out. Padding between tensors does not
             count.
         left_over: old files that were moved aside and could not be removed.
+        vanished: with `dtype`, by the name of each tensor: how many of its values became 0.
     """
 
     files: list[str] = field(default_factory=list)
@@ -52,6 +53,7 @@ class SaveReport:
     bytes_referenced: int = 0
     unused: dict[str, int] = field(default_factory=dict)
     left_over: list[str] = field(default_factory=list)
+    vanished: dict[str, int] = field(default_factory=dict)
     _repr_html_ = describe_html
 
 

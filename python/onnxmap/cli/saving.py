@@ -46,7 +46,7 @@ def add_type_options(parser: argparse._ActionsContainer) -> None:
     """Declare in which types weights are written."""
     text = "write floating-point initializers in this type; or PATTERN=TYPE, also several times"
     valued(parser, "--dtype", "TYPE", text, _complete_types, type=_new_type, action=InDict)
-    flag(parser, "--allow-loss", "with --dtype: also if values are too large for the type")
+    flag(parser, "--allow-loss", "with --dtype: also if values are too large, or become 0")
 
 
 def _complete_types(prefix: str, **_: object) -> list[str]:
@@ -206,6 +206,8 @@ def print_report(
         print_rows(rows, report.left_over)
         sizes = report.bytes_written, report.bytes_copied, report.bytes_referenced
         print("{} written, {} copied, {} referenced".format(*map(bytes_in_words, sizes)))
+        if report.vanished:
+            print(f"{sum(report.vanished.values())} values became 0 in their new type")
 
 
 def print_rows(rows: Iterable[tuple[str, str, str]], left_over: Iterable[str]) -> None:

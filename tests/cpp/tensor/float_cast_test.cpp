@@ -100,10 +100,10 @@ std::vector<std::uint8_t> bytes_of(const std::vector<Number>& numbers) {
 std::pair<std::uint64_t, bool> cast_one(double number, onnx::DataType to) {
     std::uint64_t code = 0;
     const auto bytes = bytes_of(std::vector{number});
-    const std::uint64_t lost =
+    const tensor::LostValues lost =
         Cast(info_of(DOUBLE), info_of(to))
             .convert(bytes.data(), 1, reinterpret_cast<std::uint8_t*>(&code));
-    return {code, lost == 1};
+    return {code, lost.too_large == 1};
 }
 
 }  // namespace
@@ -172,12 +172,32 @@ TEST_CASE("cast: what is lost begins half a place beyond the largest number") {
         const auto bytes = bytes_of(numbers);
         std::array<std::uint8_t, 16> made{};
         const Cast cast(info_of(FLOAT), info_of(limit.type));
-        CHECK(cast.convert(bytes.data(), numbers.size(), made.data()) ==
+        CHECK(cast.convert(bytes.data(), numbers.size(), made.data()).too_large ==
               (limit.loses_infinity ? 4U : 2U));
         CHECK(cast_one(limit.kept, limit.type).second == false);
         CHECK(cast_one(limit.lost, limit.type).second);
         CHECK(cast_one(std::nextafter(static_cast<double>(limit.lost), 0.0), limit.type).second ==
               (limit.type == FLOAT8E4M3FN));
+    }
+}
+
+TEST_CASE("cast: half of the least number, and what is smaller, vanishes") {
+    struct Least {
+        onnx::DataType type;
+        int exponent;
+    };
+    for (const Least& least : {Least{FLOAT16, -24}, Least{BFLOAT16, -133}, Least{FLOAT8E4M3FN, -9},
+                               Least{FLOAT8E4M3FNUZ, -10}, Least{FLOAT8E5M2, -16},
+                               Least{FLOAT8E5M2FNUZ, -17}, Least{FLOAT, -149}}) {
+        CAPTURE(std::string(info_of(least.type).name));
+        const double half = std::ldexp(1.0, least.exponent - 1);
+        const std::vector<double> numbers = {
+            half, -half, std::nextafter(half, 1.0), -std::nextafter(half, 1.0), 0.0, -0.0, 1e-300};
+        const auto bytes = bytes_of(numbers);
+        std::array<std::uint8_t, 28> made{};
+        const Cast cast(info_of(DOUBLE), info_of(least.type));
+        CHECK(cast.convert(bytes.data(), numbers.size(), made.data()) ==
+              tensor::LostValues{.too_large = 0, .vanished = 3});
     }
 }
 
@@ -206,9 +226,9 @@ TEST_CASE("cast: long arrays of all pairs of types, in blocks") {
             if (!Cast::takes(to) || &from == &to) continue;
             const Cast cast(from, to);
             std::vector<std::uint8_t> whole(5003 * to.itemsize());
-            const std::uint64_t lost = cast.convert(stored.data(), 5003, whole.data());
+            const tensor::LostValues lost = cast.convert(stored.data(), 5003, whole.data());
             std::vector<std::uint8_t> single(whole.size());
-            std::uint64_t sum = 0;
+            tensor::LostValues sum;
             for (std::size_t i = 0; i < 5003; ++i) {
                 sum += cast.convert(stored.data() + i * from.itemsize(), 1,
                                     single.data() + i * to.itemsize());

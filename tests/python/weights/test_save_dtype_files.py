@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +272,36 @@ def test_writes_that_fail(tmp_path: Path) -> None:
     for folder, files in before.items():
         assert contents(folder) == files
         assert_nothing_left(folder)
+
+
+def test_values_that_become_zero(tmp_path: Path) -> None:
+    """In a small tensor they are lost; in a large one the report counts them."""
+    arrays = {
+        "eps": np.float32([1e-9]), "bound": np.float32([2.0**-25, -(2.0**-24), 0.0, -0.0]),
+        "small": np.full(1024, 1e-8, np.float32), "large": np.full(1025, -1e-8, np.float32),
+        "wide": np.full(2000, 5e-324), "kept": np.full(1024, 1.0, np.float32),
+    }  # fmt: skip
+    model = onnxmap.load(write(as_model(arrays), tmp_path / "m.onnx"))
+    path = tmp_path / "s.onnx"
+    for options in ({}, {"external_data": "w.data", "size_threshold_bytes": 0}):
+        with pytest.raises(onnxmap.SaveError) as caught:
+            model.save(path, dtype="float16", sync=False, **options)
+        assert caught.value.code == "save.loss"
+        said = str(caught.value).partition(": ")[2].partition(";")[0].split(", ")
+        assert said == [
+            "1 of 1 in 'eps' as float16 (1 would become 0)",
+            "1 of 4 in 'bound' as float16 (1 would become 0)",
+            "1024 of 1024 in 'small' as float16 (1024 would become 0)",
+        ]
+        assert not path.exists()
+    large = {"large": 1025, "wide": 2000}
+    kept = {"eps": "float32", "bound": "float32", "small": "float32"}
+    for target in (path, BytesIO()):
+        report = onnxmap.save(model, target, dtype=kept | {"*": "float16"}, sync=False)
+        assert report.vanished == large
+    report = model.save(path, dtype="float16", allow_loss=True, sync=False)
+    assert report.vanished == large | {"eps": 1, "bound": 1, "small": 1024}
+    report = onnxmap.save_safetensors(model, tmp_path / "w.safetensors", "wide", dtype="float32")
+    assert report.vanished == {"wide": 2000}
+    assert model.save(path, dtype="float64", sync=False).vanished == {}
+    assert model.save(path, sync=False).vanished == {}

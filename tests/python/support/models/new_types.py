@@ -26,18 +26,22 @@ TYPES: dict[str, Any] = {
 
 
 def cast(array: np.ndarray[Any, Any], name: str) -> tuple[np.ndarray[Any, Any], int]:
-    """The values as Cast gives them (saturate=1), by ml_dtypes, and how many are lost."""
+    """The values as Cast gives them (saturate=1), by ml_dtypes, and how many are lost.
+
+    In an array of up to 1024 elements, a number that becomes 0 is lost, too.
+    """
     dtype = np.dtype(TYPES[name])
     with np.errstate(all="ignore"):
         wide = array.astype(np.float64)
         made = (wide if array.dtype == np.float64 else array.astype(np.float32)).astype(dtype)
         back = made.astype(np.float64)
     lost = ~np.isfinite(back) & ~np.isnan(wide)
+    vanished = int(((back == 0) & (wide != 0)).sum()) if array.size <= 1024 else 0
     if dtype.itemsize > 1:
-        return made, int((lost & np.isfinite(wide)).sum())
+        return made, int((lost & np.isfinite(wide)).sum()) + vanished
     most = np.copysign(float(ml_dtypes.finfo(dtype).max), wide).astype(dtype)
     made.view(np.uint8)[lost] = most.view(np.uint8)[lost]
-    return made, int(lost.sum())
+    return made, int(lost.sum()) + vanished
 
 
 def as_model(arrays: dict[str, Any], **fields: Any) -> onnx.ModelProto:
