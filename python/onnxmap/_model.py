@@ -657,12 +657,12 @@ class Model:
         _core.strip(self._open(), doc_strings, metadata, value_infos)
 
     def lift_constants(self, min_bytes: int = 0) -> list[str]:
-        """Turn the tensors of Constant nodes into initializers of their graphs.
+        """Turn the tensors and numbers of Constant nodes into initializers of their graphs.
 
         These Constant nodes stay:
         - those that make an output of their graph;
         - those of a function, which has no initializers (its subgraphs have);
-        - those whose value is no tensor (`value_ints` and so on);
+        - those whose value is a string, several strings, or sparse;
         - those whose name a subgraph also has, as it would then be seen there twice.
 
         Args:

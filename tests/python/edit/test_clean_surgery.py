@@ -311,7 +311,7 @@ def test_constants_are_lifted_as_by_onnx_ir() -> None:
     lifted = 0
     for original in models():
         theirs = ir.from_proto(original)
-        common.LiftConstantsToInitializersPass(size_limit=0)(theirs)
+        common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(theirs)
         model = loads(original)
         lifted += len(model.lift_constants())
         ours, expected = saved(model), ir.to_proto(theirs)
@@ -328,7 +328,7 @@ def test_constants_that_stay() -> None:
     nodes = [
         helper.make_node("Constant", [], ["a"], value=eight),
         helper.make_node("Constant", [], ["output"], value=eight),
-        helper.make_node("Constant", [], ["ints"], value_ints=[1, 2, 3]),
+        helper.make_node("Constant", [], ["text"], value_string="s"),
         helper.make_node("Constant", [], ["other"], value=eight, domain="d"),
     ]
     graph = helper.make_graph(
@@ -340,11 +340,34 @@ def test_constants_that_stay() -> None:
     assert not model.edited
     assert model.lift_constants(8) == ["a"]
     assert model.initializers["a"].numpy().tolist() == [0, 0]
-    assert [node.outputs[0] for node in model.graph.nodes] == ["output", "ints", "other"]
+    assert [node.outputs[0] for node in model.graph.nodes] == ["output", "text", "other"]
     message.ir_version = 3
     early = loads(message)
     with pytest.raises(ValueError, match="IR version 3"):
         early.lift_constants()
+
+
+def test_numbers_of_constants_are_lifted() -> None:
+    """They have the types that the operator gives them."""
+    values: dict[str, Any] = {
+        "value_float": 1.5, "value_floats": [1.0, -2.5], "value_int": -7, "value_ints": [2**40, -1],
+    }  # fmt: skip
+    nodes = [helper.make_node("Constant", [], [name], **{name: values[name]}) for name in values]
+    nodes.append(helper.make_node("Constant", [], ["zero"], value_float=0.0))
+    nodes[-1].attribute[0].ClearField("f")  # the default
+    inner = helper.make_graph(nodes, "g", [], [])
+    model = loads(helper.make_model(helper.make_graph(branches_of(inner, inner), "g", [], [])))
+    before = saved(model)
+    assert model.lift_constants(9) == ["value_ints", "value_ints"]
+    model.revert()
+    assert saved(model) == before
+    model.lift_constants()
+    for each in list(graphs_of(saved(model).graph))[1:]:
+        found = {tensor.name: numpy_helper.to_array(tensor) for tensor in each.initializer}
+        assert {str(array.dtype) for array in found.values()} == {"float32", "int64"}
+        assert found.pop("zero").shape == ()
+        assert {name: array.tolist() for name, array in found.items()} == values
+        assert not each.node
 
 
 def test_a_constant_whose_name_a_subgraph_has_stays() -> None:
