@@ -22,6 +22,7 @@
 #include "save/named_files.hpp"
 #include "save/save_models.hpp"
 #include "save/tensor_roles.hpp"
+#include "surgery/weights_in_nodes.hpp"
 
 namespace onnxmap::bindings {
 
@@ -160,6 +161,9 @@ save::SaveRequest request_of(const py::list& models, const py::object& options,
     request.plan = plan_options(options);
     request.plan.types_of = types_of(hooks.attr("types_of"));
     request.plan.allow_loss = is_true(options.attr("allow_loss"));
+    request.plan.if_nothing = [plan = request.plan](const DocumentPtr& document) {
+        surgery::refuse_if_in_nodes(document, plan);
+    };
     request.files.overwrite = is_true(options.attr("overwrite"));
     request.files.replace_read_only = is_true(options.attr("replace_read_only"));
     request.files.follow_symlinks = is_true(options.attr("follow_symlinks"));
@@ -211,11 +215,11 @@ py::dict save_models(const py::list& models, const py::object& options, const py
     made["bytes_referenced"] = report.referenced;
     made["unused"] = to_dict(report.unused);
     made["left_over"] = list_of(report.left_over, to_str);
+    made["vanished"] = to_dict(report.vanished);
     return made;
 }
 
 py::list file_locations(const DocumentPtr& document) {
-    made["vanished"] = to_dict(report.vanished);
     return list_of(save::file_locations(*document),
                    [](const std::string& each) { return py::bytes(each); });
 }

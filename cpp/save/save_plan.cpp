@@ -95,6 +95,7 @@ void SavePlan::add(PlannedModel planned) {
         nbytes += each.values.nbytes;
     }
     for (const Placed& each : model.copied) sources.insert(each.values.source);
+    if (options_.if_nothing && does_nothing(model)) options_.if_nothing(model.planned.document);
     sources.erase(converted_);
     sources.insert(converted_->sources().begin(), converted_->sources().end());
     model::check_overlap(document, std::vector(sources.begin(), sources.end()), nbytes);
@@ -106,6 +107,14 @@ void SavePlan::find_changes(Model& model) const {
     model.changes = options_.external == PlanOptions::External::checkpoint
                         ? find_checkpoint_changes(document, options_.types_of, options_.names)
                         : find_type_changes(document, *model.inlines, options_.types_of);
+}
+
+bool SavePlan::does_nothing(const Model& model) const {
+    using enum PlanOptions::External;
+    const PlanOptions::External external = options_.external;
+    const bool takes_values = external == file || external == view || external == checkpoint;
+    return (options_.types_of && !model.changes.has_candidates) ||
+           (takes_values && !has_external(model));
 }
 
 void SavePlan::find_ep_context_files(Model& model) const {
@@ -196,10 +205,12 @@ void SavePlan::keep_in_place(Model& model) {
     }
 }
 
+bool SavePlan::has_external(const Model& model) noexcept {
+    return !(model.moved.empty() && model.staying.empty() && model.referring.empty());
+}
+
 bool SavePlan::has_external() const {
-    return std::ranges::any_of(models_, [](const Model& model) {
-        return !(model.moved.empty() && model.staying.empty() && model.referring.empty());
-    });
+    return std::ranges::any_of(models_, [](const Model& each) { return has_external(each); });
 }
 
 std::vector<SavePlan::DataFile>& SavePlan::data_files() {

@@ -61,6 +61,10 @@ struct PlanOptions {
     bool metadata = false;       // External::checkpoint: with the metadata of the model
     TypesOf types_of = nullptr;  // of initializers that are written in another type; null: none is
     bool allow_loss = false;     // also if that loses values
+    /// Called for a model without an initializer that is written in another type, or that goes into
+    /// a data file, a view or a file of weights, as it was asked for. May throw.
+    std::function<void(const std::shared_ptr<const model::Document>& document)> if_nothing =
+        nullptr;
 };
 
 /// A model to be written.
@@ -143,15 +147,15 @@ class SavePlan {
         check_loss();
     }
 
-    /// Bytes of existing files that the new models refer to.
-    [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
-    /// Whether a new model has values outside of it.
-    [[nodiscard]] bool has_external() const;
     /// How many values that were written became zero in their new type, by the names of tensors.
     [[nodiscard]] std::map<std::string, std::uint64_t> vanished() const {
         return converted_->vanished();
     }
 
+    /// Bytes of existing files that the new models refer to.
+    [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
+    /// Whether a new model has values outside of it.
+    [[nodiscard]] bool has_external() const;
     /// External::refer: throws Error `file.changed` if a file to which the new models refer is no
     /// longer what it was when it was loaded.
     void check_referred_files() const { referred_.check(); }
@@ -208,6 +212,8 @@ class SavePlan {
 
     [[nodiscard]] std::uint64_t nbytes_of_files() const;
     void find_changes(Model& model) const;
+    [[nodiscard]] bool does_nothing(const Model& model) const;
+    [[nodiscard]] static bool has_external(const Model& model) noexcept;
     void add_tensor(Model& model, const std::string& path, const onnx::Message& message,
                     std::uint64_t position);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,

@@ -188,6 +188,7 @@ TypeChanges find_type_changes(const model::Document& document, const model::Inli
         const onnx::Message root = document.root();
         const std::int64_t opset = opset_of(root);
         std::size_t graph = found.graphs.size();  // that was added last
+    changes.has_candidates = !found.tensors.empty();
         for (std::size_t i = 0; i < found.tensors.size(); ++i) {
             const Candidate& each = found.tensors[i];
             const std::string& name = found.names[i];
@@ -229,3 +230,4 @@ TypeChanges find_checkpoint_changes(
 }
 
 }  // namespace onnxmap::save
+    changes.has_candidates = !found.tensors.empty();

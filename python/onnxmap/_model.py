@@ -739,7 +739,8 @@ class Model:
             KeyError: there is no initializer of a name, or none that matches.
             SaveError: values do not fit `dtype` (`save.loss`). The file cannot hold some tensors,
                 which the error names (`save.not_carried`). NumPy reads bfloat16, float8 and smaller
-                types back as bytes.
+                types back as bytes. There are no initializers, and the weights are in Constant
+                nodes (`save.no_weights`).
             The other errors of `save`.
         """
         return _weight_files().extract_weights(

@@ -212,6 +212,7 @@ REMEDIES = {
     "format": Remedy("use another one, or pass {}", (("format", "protobuf"),)),
     "hard_links": Remedy("{} reads it", (("allow_hardlinks", True),)),
     "root": Remedy("name it with {}", (("external_root", ...),)),
+    "attributes": Remedy("{} takes them as they are", (("attributes", True),)),
     "trusted": Remedy("{} follows it", (("link_policy", "trusted"),)),
     "loss": Remedy("{} writes them as infinity, the largest number or 0", (("allow_loss", True),)),
     "over_2gib": Remedy(

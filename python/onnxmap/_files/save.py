@@ -115,15 +115,16 @@ def save(
     Raises:
         SaveError: values do not fit `dtype` (`save.loss`); an initializer that would get another
             type is also an input of its graph, stands twice, or is used in training_info
-            (`save.dtype`); the model is too old for the nodes Cast (`save.opset`); other options do
-            not fit the model (`save.too_large`, `save.view`, ...); the save would replace a file
-            that one of the models, or another model, needs (`save.own_data`); a name is that of a
-            device, or a link to one (`save.not_regular`); the name of a data file is not UTF-8, or
-            has a backslash (`save.data_name`); the model is empty or has no graph (`save.empty`,
-            `save.no_graph`); a text cannot hold it, or only onnx writes the form (`save.format`);
-            another program has locked the folder for 30 seconds (`save.locked`); or the save
-            failed, and old files could not get their names back: the error says where they are
-            (`save.not_restored`).
+            (`save.dtype`); no initializer is affected by `dtype` or `external_data`, since the
+            weights are in Constant nodes (`save.no_weights`); the model is too old for the nodes
+            Cast (`save.opset`); other options do not fit the model (`save.too_large`, `save.view`,
+            ...); the save would replace a file that one of the models, or another model, needs
+            (`save.own_data`); a name is that of a device, or a link to one (`save.not_regular`);
+            the name of a data file is not UTF-8, or has a backslash (`save.data_name`); the model
+            is empty or has no graph (`save.empty`, `save.no_graph`); a text cannot hold it, or only
+            onnx writes the form (`save.format`); another program has locked the folder for 30
+            seconds (`save.locked`); or the save failed, and old files could not get their names
+            back: the error says where they are (`save.not_restored`).
         UnknownNameError: a key of `dtype` matches no floating-point initializer.
         UnsafePathError: the name of the data file leads out of the folder, or through a link.
         FileExistsError: a name is taken that must not be replaced.

@@ -158,8 +158,9 @@ def save_safetensors(
     Raises:
         SaveError: values do not fit `dtype` (`save.loss`). The format cannot hold some tensors,
             which the error names: strings, sparse tensors, INT4, UINT4, INT2, UINT2 and
-            COMPLEX128, or elements that end within a byte (`save.not_carried`). Another model uses
-            a file of that name (`save.own_data`).
+            COMPLEX128, or elements that end within a byte (`save.not_carried`). There are no
+            initializers, and the weights are in Constant nodes (`save.no_weights`). Another model
+            uses a file of that name (`save.own_data`).
         KeyError: there is no initializer of a name, or none that matches.
         TensorError, ExternalDataError: the values of a tensor cannot be read.
         The other errors of `save`.

@@ -160,6 +160,7 @@ def test_every_remedy_is_text(tmp_path: Path) -> None:
         "contained": 'link_policy="contained" follows links that stay in the folder',
         "format": 'use another one, or pass format="protobuf"',
         "hard_links": "allow_hardlinks=True reads it",
+        "attributes": "attributes=True takes them as they are",
         "loss": "allow_loss=True writes them as infinity, the largest number or 0",
         "over_2gib": 'put the weights into a data file with external_data="weights.data", or pass '
         "allow_over_2gib=True",

@@ -140,3 +140,28 @@ def test_weights_of_another_model(run: Run, model: Path) -> None:
     ran = run("save", model, out, "--weights", model.parent / "o.onnx")
     assert (ran.status, ran.err.count("\n")) == (2, 1)
     assert "the weights do not fit: 'inside' is" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("convert m.onnx w.safetensors", "--lift-constants"),
+        ("convert m.onnx n.onnx --external-data w.data", "--attributes"),
+        ("extract m.onnx -o w.npz", "--lift-constants"),
+        ("save m.onnx n.onnx --dtype float16", "--lift-constants"),
+        ("save m.onnx n.onnx --external-data w.data", "--attributes"),
+    ],
+)
+def test_weights_in_constant_nodes(
+    run: Run, line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    array = onnxmap.make_tensor("any name", "float32", [20, 20], np.ones(400))
+    model = onnxmap.from_arrays({})
+    model.opset_imports[""] = 21
+    model.graph.nodes.append(onnxmap.make_node("Constant", [], ["w"], value=array))
+    model.save("m.onnx")
+    ran = run(*line.split())
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+    assert [each.name for each in tmp_path.iterdir()] == ["m.onnx"]

@@ -41,7 +41,7 @@ LAYERS: dict[str, set[str]] = {
     "check": {"base", "onnx", "os", "source", "tensor", "model"},
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "kernels", "safetensors", *FILES, "tensor", "model"},
-    "surgery": {"base", "wire", "onnx", "os", "source", "tensor", "model", "compare"},
+    "surgery": {"base", "wire", "onnx", "os", "source", "tensor", "model", "compare", "save"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
