@@ -171,8 +171,8 @@ std::int64_t opset_of(const onnx::Message& model) {
         "initializers that are inputs, whose name stands twice, or that training_info uses, "
         "cannot have another type: " +
             text +
-            "; remove these inputs (with ir_version 4 or later, they need not be "
-            "inputs), or name the types of the others only");
+            "; drop_initializer_inputs() removes such inputs, or name the types of the others "
+            "only");
 }
 
 }  // namespace
