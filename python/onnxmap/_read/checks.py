@@ -179,18 +179,19 @@ class CheckReport(Sequence[Finding]):
         """Yield the report in lines: rule by rule, errors first, the first findings and the advice.
 
         Args:
-            most: findings of a rule that are printed; one more line counts the others.
+            most: findings of a rule that are printed; one more line counts the others. Of hints,
+                one is printed.
         """
         by_rule: dict[str, list[Finding]] = {}
         for each in self.findings:
             by_rule.setdefault(each.rule, []).append(each)
         for name in sorted(by_rule, key=lambda name: _SEVERITIES.index(_BY_NAME[name].severity)):
             rule, found = _BY_NAME[name], by_rule[name]
-            for each in found[:most]:
+            printed = found[: 1 if rule.severity == "hint" else most]
+            for each in printed:
                 place = f" ({escape(each.where)})" if each.where else ""
                 yield f"{rule.severity} {name}: {escape(each.message)}{place}"
-            left = self.counts.get(name, len(found)) - min(len(found), most)
-            if left > 0:
+            if (left := self.counts.get(name, len(found)) - len(printed)) > 0:
                 yield f"  and {left} more"
             yield f"  {rule.advice} ({rule.source})"
 
