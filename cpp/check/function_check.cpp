@@ -201,6 +201,13 @@ void note_imports(Checking& checking, const onnx::Message& parent, const wire::F
                 return "the version of " + in_quotes(domain) + " is " + std::to_string(version);
             });
         }
+        for (const onnx::OperatorDomain& known : onnx::operator_domains()) {
+            if (known.name != plain_domain(domain) || version <= known.newest) continue;
+            checking.found(Rule::model_opset_import_future, at, [&] {
+                return "the version is " + std::to_string(version) +
+                       ", and the newest that onnxmap knows is " + std::to_string(known.newest);
+            });
+        }
         check_reverse_dns(checking.findings, Rule::model_opset_import_domain, domain, at);
         if (!imports.add(domain, version)) {
             checking.found(Rule::model_opset_import_repeated, at, [&] {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from onnx import helper
 from support.checks.rules import LEVELS, errors_in, found_in
 from support.models.node_cases import all_cases
 
@@ -54,6 +55,30 @@ def test_models_of_onnxruntime() -> None:
         pytest.skip("onnxruntime is not installed")
     found = {path.name: unexplained(path.name, errors_of(path)) for path in paths}
     assert {name: errors for name, errors in found.items() if errors} == {}
+
+
+def test_what_both_others_run_is_no_error() -> None:
+    """An output that is there twice, and a reference to an attribute that a function lacks."""
+    ort = pytest.importorskip("onnxruntime")
+    info = [helper.make_tensor_value_info(name, 1, [2]) for name in "xyy"]
+    leaky = helper.make_node("LeakyRelu", ["a"], ["b"])
+    leaky.attribute.add(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope")
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("d", 1)]
+    graph = helper.make_graph(
+        [helper.make_node("F", ["x"], ["y"], domain="d")], "g", info[:1], info[1:]
+    )
+    model = helper.make_model(
+        graph,
+        functions=[helper.make_function("d", "F", ["a"], ["b"], [leaky], opsets[:1])],
+        opset_imports=opsets,
+        ir_version=10,
+    )
+    onnx.checker.check_model(model, full_check=True)
+    data = model.SerializeToString()
+    ort.InferenceSession(data, providers=["CPUExecutionProvider"])
+    report = onnxmap.loads(data).check()
+    assert {each.rule for each in report} == {"graph.output_repeated", "attribute.reference_name"}
+    assert report.ok
 
 
 @pytest.fixture(scope="module")

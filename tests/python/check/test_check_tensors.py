@@ -55,6 +55,17 @@ def test_an_initializer_of_an_input_that_is_no_tensor() -> None:
     assert found == [("graph.initializer_type", "graph.initializer[0]")]
 
 
+def test_a_type_that_the_ir_version_does_not_have() -> None:
+    """onnx.proto says under Version which one added BFLOAT16."""
+    model = model_of([tensor("w", TensorProto.BFLOAT16, [1], bytes(2))])
+    value = model.graph.input.add(name="w")
+    value.type.tensor_type.elem_type = TensorProto.BFLOAT16
+    for version, expected in ((3, ["tensor.dtype_version", "type.version"]), (4, [])):
+        model.ir_version = version
+        report = onnxmap.loads(model.SerializeToString()).check(select="*version")
+        assert sorted(each.rule for each in report) == expected
+
+
 def test_each_tensor_that_overlaps_another_is_found(tmp_path: Path) -> None:
     """The last two are the same bytes, which is no fault, and both overlap the first."""
     tensors = [

@@ -70,6 +70,12 @@ EXAMPLES = [
         kept='opset_import { domain: "org.example" version: 1 }',
     ),
     Example(
+        "model.opset_import_future",
+        "opset_import[1]",
+        broken='opset_import { domain: "ai.onnx.ml" version: 999 }',
+        kept='opset_import { domain: "ai.onnx.ml" version: 5 }',
+    ),
+    Example(
         "model.domain",
         "domain",
         broken='domain: "my models"',
