@@ -223,8 +223,12 @@ Args:
     threads: how many threads read and decode; 0 for as many as help.
     tell: None, or a function that is called with the bytes done, some 20 times a second.)");
     py::class_<Stream>(module, "Stream", "The stream that onnxmap.TensorStream wraps.")
-        .def("next", &Stream::next, "Return the next name and array; None at the end.")
-        .def("stop", &Stream::stop, "End the stream and all its background work.");
+        .def(
+            "next", [](Stream& self) { return self.next(); },
+            "Return the next name and array; None at the end.")
+        .def(
+            "stop", [](Stream& self) { self.stop(); },
+            "End the stream and all its background work.");
     module.def(
         "start_stream",
         [](const Bulk& bulk, std::uint64_t window, unsigned threads) {

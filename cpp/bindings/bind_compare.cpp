@@ -140,7 +140,7 @@ void bind_compare(py::module_& module) {
     py::class_<compare::ModelDifference>(module, "ModelDifference",
                                          "Two models that are being compared; see onnxmap.diff.")
         .def_property_readonly(
-            "nbytes", &compare::ModelDifference::nbytes,
+            "nbytes", [](const compare::ModelDifference& self) { return self.nbytes(); },
             "The bytes of the large tensors of each model, which finish() compares.")
         .def("finish", finish_diff, py::arg("threads"), py::arg("tell"),
              R"(Compare the large tensors and return what differs. Call it once.

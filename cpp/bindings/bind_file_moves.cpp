@@ -63,7 +63,9 @@ void bind_file_moves(py::module_& module) {
             },
             py::arg("folder"), py::arg("location"),
             "Make the missing folders of a location. An error for a link on the way.")
-        .def("remove", &save::FoldersBeneath::remove, "Remove the new folders that are empty.");
+        .def(
+            "remove", [](save::FoldersBeneath& self) { self.remove(); },
+            "Remove the new folders that are empty.");
     module.def(
         "folders_beneath",
         [](bool sync) { return std::make_unique<save::FoldersBeneath>(true, sync); },

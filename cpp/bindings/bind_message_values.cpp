@@ -43,6 +43,8 @@ void bind_message_values(py::module_& module) {
                "loaded, which are not copied.");
     module.def("read_only", read_only, py::arg("cls"), py::arg("property"));
     module.def("state_variables", guarded([](const ProtoView& view) {
+                   const std::string type(view.made.table().name);
+                   if (type != "ModelProto") throw py::type_error("a " + type + " is no model");
                    return to_list(model::state_variables(*view.document, view.message()));
                }));
     module.def("sequence_values", guarded([](const ProtoView& view) {

@@ -44,7 +44,7 @@ Example:
         "new_beside",
         [](const ProtoView& view, std::string_view name) {
             const auto& folder = view.document->store().external.folder();
-            return ProtoView{new_message(*onnx::find_message(name), folder)};
+            return ProtoView{new_message(message_named(name), folder)};
         },
         py::arg("view"), py::arg("message_type"),
         "Return a new message whose external data are in the folder of those of a view.");

@@ -153,7 +153,7 @@ save::SaveRequest request_of(const py::list& models, const py::object& options,
                              const py::object& hooks) {
     save::SaveRequest request;
     for (const auto& each : models) {
-        const py::tuple model = py::reinterpret_borrow<py::tuple>(each);
+        const auto model = each.cast<py::tuple>();
         request.models.push_back({model[0].cast<ProtoView>().document, model[1].cast<std::string>(),
                                   model[2].cast<std::map<std::uint64_t, std::string>>(),
                                   value_named(kNeeded, model[3].cast<std::string>())});

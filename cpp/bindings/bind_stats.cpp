@@ -99,8 +99,9 @@ py::tuple read_rows(const StatsPlan& plan, unsigned threads, const py::object& t
 void bind_stats(py::module_& module) {
     py::class_<StatsPlan>(module, "Stats",
                           "The initializers of `Model.stats`, each found and checked.")
-        .def_property_readonly("nbytes", &StatsPlan::nbytes,
-                               "The bytes that are read, or made by decoding.")
+        .def_property_readonly(
+            "nbytes", [](const StatsPlan& self) { return self.nbytes(); },
+            "The bytes that are read, or made by decoding.")
         .def("read", read_rows, py::arg("threads"), py::arg("tell"),
              R"(Return the row of each tensor, and the row of all values.
 

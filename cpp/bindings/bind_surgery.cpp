@@ -111,7 +111,7 @@ DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::l
                   const py::str& prefix, const py::list& share) {
     surgery::MergeOptions options{{}, to_text(prefix), names_in(share)};
     for (const py::handle each : connect) {
-        const auto pair = py::reinterpret_borrow<py::tuple>(each);
+        const auto pair = each.cast<py::tuple>();
         options.connect.emplace_back(value_name(pair[0]), value_name(pair[1]));
     }
     static_cast<void>(self->check_for_changes());

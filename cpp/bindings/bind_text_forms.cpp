@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "onnx/json_format.hpp"
@@ -113,7 +114,7 @@ void write_json(const ProtoView& view, const py::object& write, std::uint64_t lo
 py::bytes parse_text(const py::str& text, std::string_view message, const py::object& parse) {
     constexpr const char* kLoneSurrogates =
         "surrogatepass";  // in comments, protobuf's parser allows them
-    const auto& table = *onnx::find_message(message);
+    const auto& table = message_named(message);
     const py::bytes utf8 = text.attr("encode")("utf-8", kLoneSurrogates);
     const onnx::SplitText split = onnx::split_numbered(std::string_view(utf8), table);
     const auto rest = py::bytes(split.rest).attr("decode")("utf-8", kLoneSurrogates);

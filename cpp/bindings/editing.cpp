@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +116,12 @@ Handle element_for(const Handle& to, const wire::FieldRow& row, const py::handle
 }
 
 }  // namespace
+
+const wire::MessageTable& message_named(std::string_view name) {
+    const auto* const table = onnx::find_message(name);
+    if (table != nullptr) return *table;
+    throw std::invalid_argument("there is no message type named " + std::string(name));
+}
 
 Handle new_message(const wire::MessageTable& table, const tensor::ExternalFolder& folder) {
     return loaded(table, std::make_shared<source::OwnedBytes>(0), folder);

@@ -79,6 +79,9 @@ void assign_all(const Handle& handle, const wire::FieldRow& row, const py::handl
 /// or a message; None leaves a field alone. Throws ValueError for a name that is no field.
 void set_fields(const Handle& handle, const py::dict& fields);
 
+/// The table of a message type. Throws std::invalid_argument if ONNX has none of that name.
+[[nodiscard]] const wire::MessageTable& message_named(std::string_view name);
+
 /// A message: a ProtoView, an object of a message's class, or a message of the protobuf library.
 /// Throws TypeError if it is no message of this type.
 [[nodiscard]] Handle message_for(std::string_view type_name, const py::handle& object);

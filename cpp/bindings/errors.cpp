@@ -2,7 +2,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -37,6 +39,14 @@ void raise(const std::invalid_argument& error) {
     if (shown) PyErr_SetObject(PyExc_ValueError, shown.ptr());
 }
 
+// pybind11 raises RuntimeError, and names a type of C++.
+void raise(const py::cast_error& error) {
+    const std::string text = error.what();
+    const std::string given = text.substr(0, text.find(" to C++"));
+    const std::size_t type = std::min(given.find(" of type "), given.size());
+    PyErr_Format(PyExc_TypeError, "cannot use a value%s", given.c_str() + type);
+}
+
 }  // namespace
 
 void register_errors() {
@@ -49,6 +59,8 @@ void register_errors() {
         } catch (const FileError& error) {
             raise(error);
         } catch (const std::invalid_argument& error) {
+            raise(error);
+        } catch (const py::cast_error& error) {
             raise(error);
         }
     });

@@ -219,3 +219,18 @@ struct UnknownFieldList {
 };
 
 }  // namespace onnxmap::bindings
+
+namespace pybind11::detail {
+
+/// pybind11 would pass a null pointer for None, which no function expects.
+template <>
+class type_caster<onnxmap::bindings::DocumentPtr>
+    : public copyable_holder_caster<const onnxmap::model::Document,
+                                    onnxmap::bindings::DocumentPtr> {
+  public:
+    bool load(handle source, bool convert) {
+        return !source.is_none() && copyable_holder_caster::load(source, convert);
+    }
+};
+
+}  // namespace pybind11::detail

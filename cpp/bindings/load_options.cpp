@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "bindings/editing.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/option_names.hpp"
 #include "bindings/package_seam.hpp"
@@ -46,10 +47,7 @@ void set_root(tensor::ExternalFolder& external, const py::object& external_root)
 model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;
-    options.root = onnx::find_message(message);
-    if (options.root == nullptr) {
-        throw py::value_error("there is no message type named " + std::string(message));
-    }
+    options.root = &message_named(message);
     const auto named = [&](const auto& choices, const char* option) {
         return value_named(choices, given.attr(option).cast<std::string>());
     };

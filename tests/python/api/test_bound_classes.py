@@ -344,6 +344,38 @@ def test_none_of_these_calls_ends_the_process() -> None:
     assert facts["refused"] == 16
 
 
+def test_none_is_no_document() -> None:
+    """pybind11 passes a null pointer for None, which ended the process."""
+    facts = facts_from(
+        """
+        import onnxmap
+        from onnxmap import _core
+        members = [*vars(_core).values(), *vars(_core.Document).values()]
+        documents = "(document: onnxmap._core.Document", "(self: onnxmap._core.Document"
+        functions = [each for each in members if any(doc in str(each.__doc__) for doc in documents)]
+        functions += [_core.Stream.next, _core.FoldersBeneath.remove, _core.Stats.nbytes.fget]
+        counts = [1 + each.__doc__.partition(" -> ")[0].count(", ") for each in functions]
+        refused = 0
+        for function, count in zip(functions, counts):
+            try:
+                function(*[None] * count)
+            except TypeError as error:
+                refused += "incompatible function arguments" in str(error)
+        report(refused=refused, all=len(functions))
+        """
+    )
+    assert facts["refused"] == facts["all"] > 20
+
+
+def test_a_wrong_value_inside_an_argument_is_a_type_error() -> None:
+    class Options:
+        names = None
+        kind = 3
+
+    with pytest.raises(TypeError, match=r"^cannot use a value of type <class 'int'>$"):
+        _core.save_models([], Options(), None)
+
+
 def test_a_class_stays_when_its_names_are_gone() -> None:
     result = run_python(
         """
