@@ -17,7 +17,8 @@ CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of)
     const wire::FieldRow& list = field<"ModelProto.functions">;
     document.index(root)->for_each(list, [&](const wire::Field& element) {
         const Message function = root.inner(list, element);
-        auto needed = std::make_unique<Needed>(document, function, document.limits().depth + 1, of);
+        auto needed =
+            std::make_unique<Needed>(document, function, document.limits().depth + 1, of, true);
         needed->need_outputs();
         if (of == Needed::Of::all_nodes) needed->need_all();
         needed->find();

@@ -59,8 +59,9 @@ class Extraction {
           outputs_(outputs),
           given_(inputs.begin(), inputs.end()),
           made_(outputs.begin(), outputs.end()),
-          needed_(document_, main_, document_.limits().depth + 1, Needed::Of::all_nodes),
-          functions_(document_, Needed::Of::all_nodes) {}
+          functions_(document_, Needed::Of::all_nodes),
+          needed_(document_, main_, document_.limits().depth + 1, Needed::Of::all_nodes,
+                  !functions_.all().empty()) {}
 
     std::shared_ptr<const model::Document> run() {
         check_names();
@@ -225,8 +226,8 @@ class Extraction {
     model::NameSet made_;
     std::vector<std::string_view> defaults_;  // whose inputs must stay
     model::NameSet made_inside_;              // of subgraphs that are kept
-    Needed needed_;
     CalledFunctions functions_;
+    Needed needed_;
 };
 
 }  // namespace

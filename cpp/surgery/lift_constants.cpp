@@ -106,13 +106,20 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
     const wire::FieldRow& nodes = field<"GraphProto.node">;
     std::uint64_t position = 0;
     std::shared_ptr<model::FollowedUses> uses;
+    // Each name once: a hostile file has very many constants of one name.
+    model::NameTable asked(model::NameTable::Text::copied);
+    std::vector<bool> is_made_inside;
     fields->for_each(nodes, [&](const wire::Field& each) {
         auto lifted = lifted_constant(graph.inner(nodes, each), min_bytes);
         const std::uint64_t node = position++;
         if (!lifted || outputs.find(lifted->name)) return;
         // All subgraphs see an initializer, also those of nodes before the Constant.
         if (!uses) uses = document.followed_uses(graph);
-        if (uses->has(lifted->name, model::Mention::Role::made_inside)) return;
+        const auto [place, is_new] = asked.add(lifted->name);
+        if (is_new) {
+            is_made_inside.push_back(uses->has(lifted->name, model::Mention::Role::made_inside));
+        }
+        if (is_made_inside[place]) return;
         lifted->node = node;
         found.push_back(*std::move(lifted));
     });

@@ -14,8 +14,11 @@ using onnx::field;
 using onnx::Message;
 
 Needed::Needed(const model::Document& document, const Message& body, std::uint32_t depth_left,
-               Of subgraphs)
-    : document_(document), subgraphs_of_(subgraphs), fields_(document.index(body)) {
+               Of subgraphs, bool may_call)
+    : document_(document),
+      subgraphs_of_(subgraphs),
+      may_call_(may_call),
+      fields_(document.index(body)) {
     if (depth_left == 0) onnx::fail_too_deep(body);
     // A graph that is a default also uses values of the subgraphs that refer to it.
     if (is_function(body) && model::default_graph(body)) subgraphs_of_ = Of::all_nodes;
@@ -51,28 +54,12 @@ std::uint32_t Needed::id_of(const Operator& called) {
     return added.position;
 }
 
-namespace {
-
-// Ends at the first one: the bodies of a model that is too small for an index may be many.
-bool has_functions(const model::Document& document) {
-    const Message root = document.root();
-    Message::Walk walk(root);
-    for (wire::Field found; walk.next(found);) {
-        if (found.number == field<"ModelProto.functions">.number) return document.is_model();
-    }
-    return false;
-}
-
-}  // namespace
-
 void Needed::read_nodes(std::uint32_t depth_left) {
-    // Without functions, domains alone say which imports are needed.
-    const bool calls = has_functions(document_);
     operator_of_.reserve(fields_->count(model::nodes_of(message())));
     flow_.read(*fields_, [&](const Dataflow::Node& node, auto&& use) {
         const std::string_view domain = onnx::plain_domain(node.domain);
-        operator_of_.push_back(id_of(calls ? Operator{domain, node.op_type, node.overload}
-                                           : Operator{domain, {}, {}}));
+        operator_of_.push_back(id_of(may_call_ ? Operator{domain, node.op_type, node.overload}
+                                               : Operator{domain, {}, {}}));
         if (node.holds_graphs) read_subgraphs(node, depth_left, use);
     });
     flow_.check_makers();
@@ -98,7 +85,7 @@ void Needed::read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left
 template <class Use>
 std::unique_ptr<Needed> Needed::inner(const Message& graph, std::uint32_t depth_left, Of of,
                                       Use&& use) {
-    auto made = std::make_unique<Needed>(document_, graph, depth_left - 1, of);
+    auto made = std::make_unique<Needed>(document_, graph, depth_left - 1, of, may_call_);
     made->need_outputs();
     if (of == Of::all_nodes) made->need_all();
     made->find();

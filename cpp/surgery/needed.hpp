@@ -30,11 +30,12 @@ class Needed {
     /// What a node needs for its subgraphs: what their outputs need, or what all their nodes use.
     enum class Of : std::uint8_t { needed_nodes, all_nodes };
 
-    /// Reads all nodes of a GraphProto or FunctionProto. Nothing is needed yet, but what subgraphs
-    /// need is known. Throws Error `model.duplicate_name` if several nodes make one value, and what
-    /// onnx::fail_too_deep throws.
+    /// Reads all nodes of a GraphProto or FunctionProto. `may_call`: the model has functions;
+    /// without them, domains alone say which imports are needed. Nothing is needed yet, but what
+    /// subgraphs need is known. Throws Error `model.duplicate_name` if several nodes make one
+    /// value, and what onnx::fail_too_deep throws.
     Needed(const model::Document& document, const onnx::Message& body, std::uint32_t depth_left,
-           Of subgraphs);
+           Of subgraphs, bool may_call);
 
     /// The outputs are needed.
     void need_outputs();
@@ -123,6 +124,7 @@ class Needed {
 
     const model::Document& document_;
     Of subgraphs_of_;
+    bool may_call_;
     std::shared_ptr<const model::FieldIndex> fields_;
     Dataflow flow_;
     os::LargeVector<Value> values_;  // by number in flow_

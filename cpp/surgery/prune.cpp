@@ -32,7 +32,7 @@ class Pruning {
     Pruned run() {
         const std::uint32_t depth = document_.limits().depth + 1;
         const Message main = model::main_graph_message(document_);
-        Needed graph(document_, main, depth, Needed::Of::needed_nodes);
+        Needed graph(document_, main, depth, Needed::Of::needed_nodes, may_call_);
         graph.need_outputs();
         std::vector<std::pair<std::string, std::unique_ptr<Needed>>> algorithms;
         read_trainings(main, graph, algorithms, depth);
@@ -72,16 +72,17 @@ class Pruning {
                                     [&](const Message& entry, const wire::FieldRow& text) {
                                         graph.need(entry.text(text));
                                     });
-            model::for_each_training_graph(training, [&](const Message& found,
-                                                         const wire::FieldRow& row) {
-                auto& [_, needed] = algorithms.emplace_back(
-                    path + std::string(row.name),
-                    std::make_unique<Needed>(document_, found, depth, Needed::Of::needed_nodes));
-                needed->need_outputs();
-                for (const std::string_view name : bound) needed->need(name);
-                needed->find();
-                needed->for_each_captured([&](std::string_view name) { graph.need(name); });
-            });
+            model::for_each_training_graph(
+                training, [&](const Message& found, const wire::FieldRow& row) {
+                    auto& [_, needed] = algorithms.emplace_back(
+                        path + std::string(row.name),
+                        std::make_unique<Needed>(document_, found, depth, Needed::Of::needed_nodes,
+                                                 may_call_));
+                    needed->need_outputs();
+                    for (const std::string_view name : bound) needed->need(name);
+                    needed->find();
+                    needed->for_each_captured([&](std::string_view name) { graph.need(name); });
+                });
         }
     }
 
@@ -188,6 +189,7 @@ class Pruning {
     const model::Document& document_;
     Message root_;
     CalledFunctions functions_;
+    bool may_call_ = !functions_.all().empty();
     std::vector<const Needed*> bodies_;
     std::uint64_t text_left_ = document_.limits().text_bytes;
     Pruned pruned_;

@@ -185,6 +185,26 @@ def outputs_beside_annotations(length: int) -> bytes:
     return helper.make_model(graph).SerializeToString()
 
 
+def constants_of_one_name(length: int) -> bytes:
+    graph = helper.make_graph(
+        [helper.make_node("Neg", ["x"], ["y"])], "g", floats("x"), floats("y")
+    )
+    for _ in range(length):
+        node = helper.make_node(
+            "Constant", [], ["c"], value=onnx.TensorProto(data_type=1, dims=[0])
+        )
+        graph.node.append(node)
+    return helper.make_model(graph).SerializeToString()
+
+
+def training_infos(length: int) -> bytes:
+    model = helper.make_model(helper.make_graph([], "g", [], []))
+    for i in range(length):
+        graph = model.training_info.add().algorithm
+        graph.node.add(op_type="Neg", input=["x"], output=[f"y{i}"])
+    return model.SerializeToString()
+
+
 WORST: dict[str, tuple[Callable[[int], bytes], Callable[[onnxmap.Model], object]]] = {
     "sort": (graphs_in_one_attribute, onnxmap.Model.sort),
     "prune": (graphs_in_one_attribute, onnxmap.Model.prune),
@@ -196,6 +216,8 @@ WORST: dict[str, tuple[Callable[[int], bytes], Callable[[onnxmap.Model], object]
     ),
     "bypass": (outputs_beside_annotations, lambda model: model.graph.bypass(model.graph.nodes[0])),
     "prune functions": (empty_functions, onnxmap.Model.prune),
+    "prune training": (training_infos, onnxmap.Model.prune),
+    "lift_constants": (constants_of_one_name, onnxmap.Model.lift_constants),
 }
 
 
