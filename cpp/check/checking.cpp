@@ -86,7 +86,8 @@ const KnownOperators* Checking::operators_of(const Imports& own) {
         const bool needs_operators =
             all[i].name.starts_with("operator.") || rule == Rule::value_type ||
             rule == Rule::value_shape || rule == Rule::function_unused ||
-            rule == Rule::function_opset_version || rule == Rule::model_opset_import_unused;
+            rule == Rule::function_opset_version || rule == Rule::function_opset_import ||
+            rule == Rule::model_opset_import_unused;
         if (needs_operators && findings.wants(rule)) return &operators.of(own);
     }
     return nullptr;

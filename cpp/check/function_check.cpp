@@ -108,7 +108,7 @@ void check_function_imports(Checking& checking, const onnx::Message& function,
             of_model->describes(domain)) {
             return;
         }
-        checking.found(Rule::function_opset_version, at, [&] {
+        checking.found(Rule::function_opset_import, at, [&] {
             return "the function imports version " + std::to_string(version) + " of " +
                    in_quotes(domain) + ", and the model version " + std::to_string(*in_model);
         });

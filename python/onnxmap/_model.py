@@ -963,14 +963,16 @@ class Model:
         """Convert the nodes to another version of ONNX's operators, as `onnx.version_converter`.
 
         It works on the structure, as `infer_shapes` does, and is an edit, too. It also adds the
-        shapes that onnx's converter infers. What the converter drops is kept: functions,
-        documentation, metadata of graphs and tensors.
+        shapes that onnx's converter infers. What the converter drops is kept: functions, sparse
+        initializers, documentation, metadata of graphs and tensors.
 
         Args:
             target_version: the version of the operator set of the domain `""`.
 
         Raises:
             RuntimeError: onnx cannot convert a node.
+            ValueError: a function has a node that is another operator in that version, and onnx
+                does not convert functions: call `inline_functions()` before.
             ImportError: onnx is not installed.
         """
         _official().convert_version(self._open(), target_version)

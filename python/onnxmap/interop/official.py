@@ -13,6 +13,7 @@ from onnxmap.interop.without_weights import Tokens, is_large, put_inline, refer,
 with extra("onnx"):  # which installs protobuf, too
     import onnx
     import onnx.checker
+    import onnx.defs
     import onnx.shape_inference
     import onnx.version_converter
 
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     _Change = Callable[[Any], Any]
 
 _DATA = "values"
+_OWN = ("", "ai.onnx")  # spellings of the domain of ONNX's own operators
 _FAULTS = (  # some attributes give errors that onnx does not document
-    onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError,
+    onnx.checker.ValidationError, onnx.shape_inference.InferenceError,
+    onnx.version_converter.ConvertError, RuntimeError, ValueError,
 )  # fmt: skip
 
 
@@ -42,12 +45,11 @@ def convert_version(document: _core.Document, target_version: int) -> None:
     """See `Model.convert_version`."""
 
     def converted(model: onnx.ModelProto) -> onnx.ModelProto:
-        return onnx.version_converter.convert_version(model, target_version)
+        return _at_version(model, target_version)
 
     def forgotten(model: onnx.ModelProto) -> onnx.ModelProto:
-        versions = [each.version for each in model.opset_import if each.domain in ("", "ai.onnx")]
         # The converter makes the message anew, and forgets parts of it, also if nothing changes.
-        return onnx.version_converter.convert_version(model, max(versions, default=1))
+        return _at_version(model, _version_of(model) or 1)
 
     def inferred(model: onnx.ModelProto) -> onnx.ModelProto:
         # The converter does this first, too, but does not tell all that it infers.
@@ -58,7 +60,57 @@ def convert_version(document: _core.Document, target_version: int) -> None:
         made.graph.value_info.extend(values)
         return made
 
+    _check_functions(document, target_version)
     _edit(document, (inferred, None), (converted, forgotten))
+    for function in document.proto.functions:
+        for each in function.opset_import:
+            if each.domain in _OWN:
+                each.version = target_version
+
+
+def _version_of(importer: Any) -> int:
+    """The version of ONNX's own operators that a model or function imports; 0 if none."""
+    return max((each.version for each in importer.opset_import if each.domain in _OWN), default=0)
+
+
+def _at_version(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    """What the converter makes of a model. It knows sparse initializers only as inputs."""
+    given, known = onnx.ModelProto(), {value.name for value in model.graph.input}
+    given.CopyFrom(model)
+    del given.graph.sparse_initializer[:]
+    for values in (each.values for each in model.graph.sparse_initializer):
+        if values.name not in known:
+            given.graph.input.add(name=values.name).type.tensor_type.elem_type = values.data_type
+    made = onnx.version_converter.convert_version(given, version)
+    for i in reversed(range(len(made.graph.input))):
+        if made.graph.input[i].name not in known:
+            del made.graph.input[i]
+    return made
+
+
+def _check_functions(document: _core.Document, version: int) -> None:
+    """Refuse functions with nodes that are others in that version: the converter skips them."""
+    functions = {f"functions[{i}]": each for i, each in enumerate(document.proto.functions)}
+    for where, node in document.nodes():
+        function = functions.get(where.partition(".")[0])
+        if function is None or node.domain not in _OWN:
+            continue
+        old = _version_of(function)
+        if _since(node.op_type, old) != _since(node.op_type, version):
+            can_be_inlined = old == _version_of(document.proto)
+            remedy = "call inline_functions() before" if can_be_inlined else "change it yourself"
+            raise ValueError(
+                f"onnx does not convert functions, and {where} would be another {node.op_type} "
+                f"than that of version {old}: {remedy}"
+            )
+
+
+def _since(op_type: str, version: int) -> int:
+    """The version from which on an operator set has an operator; 0 if it has none."""
+    try:
+        return onnx.defs.get_schema(op_type, version).since_version
+    except onnx.defs.SchemaError:
+        return 0
 
 
 def official_fault(document: _core.Document) -> str | None:

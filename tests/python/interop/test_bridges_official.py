@@ -169,6 +169,9 @@ def test_versions_are_those_of_the_whole_model(version: int, tmp_path: Path) -> 
         message = whole_message(model)
         expected = result(onnx.version_converter.convert_version, message, version)
         found = result(model.convert_version, version)
+        if "onnx does not convert functions" in str(found):
+            assert onnxmap.dumps(model) == before
+            continue
         if isinstance(expected, str):
             assert found == expected
             assert not model.edited
@@ -200,7 +203,7 @@ def test_a_version_that_stays_changes_shapes_alone(tmp_path: Path) -> None:
 
 def test_what_the_converter_forgets_stays(tmp_path: Path) -> None:
     made = weighted_model(13)
-    body = [helper.make_node("Relu", ["a"], ["b"])]
+    body = [helper.make_node("Tanh", ["a"], ["b"])]  # the same in both versions
     function = helper.make_function("local", "F", ["a"], ["b"], body, [helper.make_opsetid("", 13)])
     made.functions.append(function)
     made.opset_import.add(domain="local", version=1)
@@ -220,7 +223,7 @@ def test_what_the_converter_forgets_stays(tmp_path: Path) -> None:
     axes = model.graph.producer(mean.inputs[1])
     assert axes is not None
     assert axes.attributes["value"].value.numpy().tolist() == [-1]
-    assert [one.name for one in model.functions] == ["F"]
+    assert [(one.name, dict(one.opset_imports)) for one in model.functions] == [("F", {"": 18})]
     assert model.graph.metadata_props == {"graph": "g"}
     assert model.initializers["w"].doc_string == "weights"
     assert model.graph.nodes["first"].metadata_props == {"node": "n"}

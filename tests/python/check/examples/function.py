@@ -84,7 +84,7 @@ EXAMPLES = [
         """,
     ),
     Example(
-        "function.opset_version",
+        "function.opset_import",
         "functions[0].opset_import[0]",
         broken="""
             opset_import { domain: "org.other" version: 2 }
