@@ -100,10 +100,9 @@ class Extraction {
         }
         if (!unknown.empty()) throw UnknownNames("the graph has no value " + listed(unknown));
         if (!untyped.empty()) {
-            throw std::invalid_argument(
-                "inputs and outputs need a type and a rank, which nothing "
-                "tells of " +
-                listed(untyped) + ": call infer_shapes() before, or add value_infos");
+            throw Error("edit.untyped",
+                        "inputs and outputs need a type and a rank, which nothing tells of " +
+                            listed(untyped) + ": " + kToState);
         }
     }
 
@@ -202,7 +201,7 @@ class Extraction {
             &row == &field<"GraphProto.sparse_initializer">) {
             bool found = false;
             model::for_each_made_by(main_, element, &row, [&](std::string_view name, const auto&) {
-                found = needed_.is_needed(name) && !given_.contains(name);
+                found = needed_.is_needed(name) || given_.contains(name);  // a default of it
             });
             return found;
         }

@@ -28,6 +28,10 @@ namespace onnxmap::surgery {
 /// initializer.
 [[nodiscard]] bool is_described(const model::NodeValues& graph, std::string_view value);
 
+/// How to say it, for errors.
+inline constexpr const char* kToState =
+    "state it with graph.value_infos.append(onnxmap.make_tensor_value_info(name, dtype, shape))";
+
 /// Whether it is the graph of the model, not a subgraph, a function or a graph alone.
 [[nodiscard]] bool is_main_graph(const model::NodeValues& body);
 

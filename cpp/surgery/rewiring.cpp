@@ -209,7 +209,8 @@ void check_order(const model::NodeValues& body, const Uses& uses,
 [[noreturn]] void refuse_untyped(std::string_view value) {
     refuse(value,
            "has no known type and rank, which an output of the main graph needs: call "
-           "infer_shapes() before, or add it to value_infos");
+           "infer_shapes() before, or " +
+               std::string(kToState));
 }
 
 // Whether a node of the body, not of a graph around it, makes a value.

@@ -14,7 +14,7 @@ from onnxmap._base.later import import_module
 from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
-from onnxmap.errors import OnnxMapError
+from onnxmap.errors import EditError, OnnxMapError
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -508,11 +508,13 @@ class Model:
         It computes the outputs from the inputs: it has the nodes between them, and what these nodes
         use, such as initializers, functions and imports. Everything else about the model is
         copied, except its training information. The weights are referred to, not copied: the file
-        must stay as it is until the new model is saved.
+        must stay as it is until the new model is saved. If the model does not say which type or
+        rank an input or output has, the package onnx infers it from the structure, if it is there.
 
         Args:
             inputs: the names of its inputs, in their order: values of the main graph. An
-                initializer may be one. In a model of IR version 3, initializers stay inputs.
+                initializer may be one, and stays its default. In a model of IR version 3,
+                initializers stay inputs.
             outputs: the names of its outputs.
 
         Returns:
@@ -521,15 +523,23 @@ class Model:
         Raises:
             UnknownNameError: the main graph has no value of a name; the error lists such names.
             TypeError: names are one str, not a list of them.
-            ValueError: the outputs need an input of the model that is not given; a value has no
-                known type and rank; a name is given twice; or a subgraph has a value of its own
-                with the name of an input.
+            ValueError: the outputs need an input of the model that is not given; a name is given
+                twice; or a subgraph has a value of its own with the name of an input.
+            EditError: nothing tells which type and rank a value has (`edit.untyped`).
             ParseError: `model.duplicate_name`: several nodes make one value.
         """
         for names in (inputs, outputs):
             if isinstance(names, str):
                 raise TypeError(f"extract takes lists of names, not a str: [{names[:99]!r}]")
-        return self._with(_core.extract(self._open(), list(inputs), list(outputs)))
+        document, ends = self._open(), (list(inputs), list(outputs))
+        try:
+            return self._with(_core.extract(document, *ends))
+        except EditError as error:
+            if error.code != "edit.untyped":
+                raise
+        with suppress(ImportError):
+            document = _official().with_types(document)
+        return self._with(_core.extract(document, *ends))
 
     def set_dims(
         self,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.extras import extra
-from onnxmap._core import tensor_path
+from onnxmap._base.options import Options, options_of
+from onnxmap._core import load_buffer, tensor_path
 from onnxmap.interop.without_weights import Tokens, is_large, put_inline, refer, structure_of
 
 with extra("onnx"):  # which installs protobuf, too
@@ -39,6 +41,16 @@ _FAULTS = (  # some attributes give errors that onnx does not document
 def infer_shapes(document: _core.Document, *mode: bool) -> None:
     """See `Model.infer_shapes`. `mode`: its arguments."""
     _edit(document, (lambda model: onnx.shape_inference.infer_shapes(model, *mode), None))
+
+
+def with_types(document: _core.Document) -> _core.Document:
+    """Return a copy of a model, without its weights, that has the types that onnx infers."""
+    options = Options(limits=options_of(document.proto).limits)
+    copy = load_buffer(b"", "ModelProto", options, document.external_root)
+    copy.proto.CopyFrom(document.proto)
+    with suppress(*_FAULTS):
+        infer_shapes(copy, False, False, True)
+    return copy
 
 
 def convert_version(document: _core.Document, target_version: int) -> None:
