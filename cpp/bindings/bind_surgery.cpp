@@ -43,6 +43,15 @@ void replace_uses(const Body& self, const py::object& old, const py::object& rep
 }
 
 template <class Body>
+void check_new_use(const Body& self, const py::object& old, const py::object& replacement,
+                   bool outputs, std::uint64_t place) {
+    const std::string before = known_value(self, old);
+    const std::string after = value_name(replacement);
+    below_guard(self,
+                [&] { surgery::replace_uses(*self.node_values(), before, after, outputs, place); });
+}
+
+template <class Body>
 void bypass(const Body& self, const py::object& given) {
     const auto& node = checked_value<Node>(given);
     static_cast<void>(self.document->check_for_changes());
@@ -98,6 +107,21 @@ py::list inline_functions(const DocumentPtr& self, const py::object& names) {
     static_cast<void>(self->check_for_changes());
     return list_of_names(
         below_guard(self, [&] { return surgery::inline_functions(*self, chosen); }));
+}
+
+// Gives a class functions of the package as methods. It is sealed: Python itself cannot.
+void add_methods(const py::type& cls, const py::list& methods) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+    if (type != native_type<Graph> && type != native_type<Function>) {
+        throw py::type_error("only Graph and Function get methods of the package");
+    }
+    for (const py::handle each : methods) {
+        const py::str name = each.attr("__name__");
+        if (PyDict_SetItem(type->tp_dict, name.ptr(), each.ptr()) != 0) {
+            throw py::error_already_set();
+        }
+    }
+    PyType_Modified(type);
 }
 
 DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::list& outputs) {
@@ -190,6 +214,9 @@ Raises:
         Or, in a function, an attribute has a graph as its default.
     ParseError: `model.duplicate_name`: several nodes make `new`.
     EditError: the graph or function was removed from its model.)")
+        .def("_check_new_use", edits(check_new_use<Body>), py::arg("old"), py::arg("new"),
+             py::arg("outputs"), py::arg("place"),
+             "Raise what replace_uses() would, if a node is inserted that makes `new`.")
         .def("bypass", edits(bypass<Body>), py::arg("node"),
              R"(Remove a node: its first input takes the place of its output.
 
@@ -238,6 +265,12 @@ void bind_surgery(py::module_& module) {
                py::arg("value_infos"), "See `Model.strip`.");
     module.def("lift_constants", guarded(edits(lift_constants)), py::arg("document"),
                py::arg("min_bytes"), "See `Model.lift_constants`.");
+    module.def("add_methods", add_methods, py::arg("cls"), py::arg("methods"),
+               "Give Graph or Function methods of the package.");
+    module.def("root_of", guarded([](const Graph& self) {
+                   return ProtoView{{self.document, self.document->root()}};
+               }),
+               py::arg("graph"), "Return the message of the document that has the graph.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),

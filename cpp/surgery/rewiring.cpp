@@ -183,6 +183,15 @@ std::optional<std::string_view> first_used(const model::NodeValues& body,
     return found == values.end() ? std::nullopt : std::optional<std::string_view>(*found);
 }
 
+// A node that is to use a value comes after the place of the node that makes it.
+void check_place(const model::FieldIndex& fields, const std::uint8_t* user, std::uint64_t place,
+                 std::string_view made) {
+    const auto at = fields.ordinal(model::nodes_of(fields.message()), user);
+    if (!at || *at >= place) return;
+    refuse(made, "is made by node " + std::to_string(place) + ", after node " +
+                     std::to_string(*at) + ", which would use it");
+}
+
 // The uses of a value come after the node that makes another one: in the list of the body, or in
 // that of a graph around it, whose node that holds the body uses the value then.
 void check_order(const model::NodeValues& body, const Uses& uses,
@@ -198,12 +207,8 @@ void check_order(const model::NodeValues& body, const Uses& uses,
     }
     if (user == nullptr) return;
     if (user == maker->key()) refuse(made, "is made by the node that holds this graph");
-    const auto places =
-        fields->ordinals(model::nodes_of(fields->message()), std::array{maker->key(), user});
-    if (places[0] > places[1]) {
-        refuse(made, "is made by node " + std::to_string(places[0]) + ", after node " +
-                         std::to_string(places[1]) + ", which would use it");
-    }
+    check_place(*fields, user, *fields->ordinal(model::nodes_of(fields->message()), maker->key()),
+                made);
 }
 
 [[noreturn]] void refuse_untyped(std::string_view value) {
@@ -220,13 +225,11 @@ bool is_made_here(const model::NodeValues& body, const std::optional<Message>& m
 
 // Whether a value may be an output in the place of another one. A subgraph returns no value of a
 // graph around it, and a function none of its inputs: ONNX Runtime refuses such models.
-void check_new_output(const model::NodeValues& body, const std::optional<Message>& maker,
-                      std::string_view value, std::string_view old) {
+void check_new_output(const model::NodeValues& body, bool is_own, std::string_view value,
+                      std::string_view old) {
     if (has_output(body, value)) {
         refuse(value, "is an output already, and " + in_quotes(old) + " is another one");
     }
-    const bool is_own =
-        is_function(body.fields()->message()) ? is_made_here(body, maker) : body.makes(value);
     if (!is_own) {
         refuse(value, "cannot be an output in the place of " + in_quotes(old) +
                           ": no node here makes it; add an Identity node instead");
@@ -237,14 +240,14 @@ void check_new_output(const model::NodeValues& body, const std::optional<Message
 }  // namespace
 
 void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
-                  bool outputs) {
+                  bool outputs, std::optional<std::uint64_t> new_place) {
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
     model::check_editable(document, message);
     const model::Edits::KeptFields kept(document.editable());
     if (old == replacement) return;
     if (replacement.empty()) throw std::invalid_argument("a value needs a name");
-    if (!body.makes(replacement) && !body.is_made_around(replacement)) {
+    if (!new_place && !body.makes(replacement) && !body.is_made_around(replacement)) {
         refuse(replacement, "is not a value that is visible here");
     }
     model::check_no_default_graphs(document, message, model::kRemoveDefault);
@@ -252,10 +255,18 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     const auto maker = body.producer(replacement);
     if (maker) uses.leave_out(maker->key());
     if (!outputs) uses.leave_out_outputs();
+    if (new_place && !uses.users().empty()) {
+        check_place(*body.fields(), uses.users().front().holder, *new_place, replacement);
+    }
     check_order(body, uses, maker, replacement);
     if (uses.would_hide(replacement)) refuse_hidden(replacement, old);
     const bool becomes_output = uses.is_output();
-    if (becomes_output) check_new_output(body, maker, replacement, old);
+    if (becomes_output) {
+        const bool is_made =
+            is_function(message) ? is_made_here(body, maker) : body.makes(replacement);
+        check_new_output(body, new_place || is_made, replacement, old);
+    }
+    if (new_place) return;
     const bool has_type = becomes_output && !is_function(message);
     const KnownType known = has_type ? known_type(body, replacement) : KnownType{};
     bool keeps_type =

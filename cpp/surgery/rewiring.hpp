@@ -2,6 +2,8 @@
 // and into the training information, as Renaming does.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "model/graph.hpp"
@@ -14,8 +16,9 @@ namespace onnxmap::surgery {
 /// of training. The node that makes `replacement` keeps its inputs. Before the first edit, throws
 /// Error `edit.removed`, `model.duplicate_name`, and std::invalid_argument if `replacement` is a
 /// value that does not exist here, comes too late, would be hidden, or is such an output already.
+/// `new_place`: only checks it, for a new node at this place that is to make `replacement`.
 void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
-                  bool outputs);
+                  bool outputs, std::optional<std::uint64_t> new_place = std::nullopt);
 
 /// Removes a node of the body: its first input takes the place of its output. If that is an output
 /// of the body, it keeps its name, and what made the input makes it. Before the first edit, throws

@@ -68,6 +68,7 @@ __all__: list[str] = [
     "VIEW_KEYS",
     "ValueInfo",
     "ValueList",
+    "add_methods",
     "append_bytes",
     "check_data_location",
     "check_in_place",
@@ -126,6 +127,7 @@ __all__: list[str] = [
     "remove_file",
     "rename_file",
     "rename_locations",
+    "root_of",
     "rules",
     "save_models",
     "save_plan",
@@ -1057,6 +1059,13 @@ class Function:
     """
 
     def __repr__(self) -> str: ...
+    def _check_new_use(
+        self, old: Any, new: Any, outputs: bool, place: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        Raise what replace_uses() would, if a node is inserted that makes `new`.
+        """
+
     def _repr_html_(self) -> str: ...
     def bypass(self, node: Node) -> None:
         """
@@ -1082,6 +1091,46 @@ class Function:
         Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
         """
 
+    def insert_after(self, value: str, node: Node | ProtoView, outputs: bool = False) -> None:
+        """
+        Insert a node that takes a value, and let all others use its first output instead.
+
+            The uses are those of `replace_uses`. The node is placed behind those that make its inputs.
+
+            Args:
+                value: the name of a value that is visible here.
+                node: a new node, as `onnxmap.make_node` makes one. The value is one of its inputs, and its
+                    outputs have new names.
+                outputs: also replace the value as an output, by the name and the type of the new one.
+
+            Raises:
+                KeyError: there is no value of this name.
+                ValueError: the node does not take the value; a name of its outputs is taken; only outputs
+                    use the value, and `outputs` is False; or for the reasons of `replace_uses`.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph or function was removed from its model.
+
+        """
+
+    def insert_before(self, node: Node, new: Node | ProtoView) -> None:
+        """
+        Insert a node before another one, which uses its first output instead of its first input.
+
+            Other nodes keep what they use.
+
+            Args:
+                node: a node of this graph or function.
+                new: a new node, as `onnxmap.make_node` makes one. Its first input is an input of `node`,
+                    and its outputs have new names.
+
+            Raises:
+                ValueError: `node` is not here; it does not take the first input of `new`; `new` takes a
+                    value that is made after `node`; or a name of its outputs is taken.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph or function was removed from its model.
+
+        """
+
     def producer(self, value: str) -> Node | None:
         """
         Return the node whose outputs include `value`, or None.
@@ -1094,6 +1143,34 @@ class Function:
 
         Raises:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
+        """
+
+    def replace(
+        self,
+        nodes: typing.Iterable[Node],
+        new_nodes: typing.Iterable[Node | ProtoView],
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Replace nodes by other ones that make the same values.
+
+            A value that new nodes make again keeps its name, its type and its uses, so inputs and outputs
+            of the graph stay. Types are not checked: `check()` compares them.
+
+            Args:
+                nodes: nodes of this graph or function.
+                new_nodes: what takes their place, as `onnxmap.make_node` makes it, in an order in which
+                    each follows those whose values it uses.
+                values: `{old: new}` for values that new nodes make under another name. They get the old
+                    one, also in the other new nodes.
+
+            Raises:
+                UnknownNameError: no new node makes a value of `values`.
+                ValueError: a node is not here; a value is still used that no new node makes, or that the
+                    new nodes can only make after its use; or a name of a new value is taken.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph or function was removed from its model.
+
         """
 
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
@@ -1706,6 +1783,13 @@ class Graph:
     """
 
     def __repr__(self) -> str: ...
+    def _check_new_use(
+        self, old: Any, new: Any, outputs: bool, place: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        Raise what replace_uses() would, if a node is inserted that makes `new`.
+        """
+
     def _repr_html_(self) -> str: ...
     def add_output(self, value: str) -> None:
         """
@@ -1719,6 +1803,25 @@ class Graph:
             ValueError: it is an output already; it is a value of a graph around this one; or the graph is
                 the model's own, and nothing says which type and rank the value has.
             EditError: the graph was removed from its model.
+        """
+
+    def add_prefix(self, prefix: str, keep: typing.Iterable[str] = tuple()) -> None:
+        """
+        Put a prefix before the names of all values and nodes, those of subgraphs included.
+
+            Names of dimensions, functions and the graph itself stay.
+
+            Args:
+                prefix: what to put before each name.
+                keep: names of values and nodes that stay.
+
+            Raises:
+                TypeError: `keep` is a str, not a list of names.
+                ValueError: a name with the prefix exists already; or a subgraph has a value with the name
+                    of one around it.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph was removed from its model.
+
         """
 
     def bypass(self, node: Node) -> None:
@@ -1743,6 +1846,46 @@ class Graph:
         Return the nodes that have `value` among their inputs, in order, each once.
 
         Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
+        """
+
+    def insert_after(self, value: str, node: Node | ProtoView, outputs: bool = False) -> None:
+        """
+        Insert a node that takes a value, and let all others use its first output instead.
+
+            The uses are those of `replace_uses`. The node is placed behind those that make its inputs.
+
+            Args:
+                value: the name of a value that is visible here.
+                node: a new node, as `onnxmap.make_node` makes one. The value is one of its inputs, and its
+                    outputs have new names.
+                outputs: also replace the value as an output, by the name and the type of the new one.
+
+            Raises:
+                KeyError: there is no value of this name.
+                ValueError: the node does not take the value; a name of its outputs is taken; only outputs
+                    use the value, and `outputs` is False; or for the reasons of `replace_uses`.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph or function was removed from its model.
+
+        """
+
+    def insert_before(self, node: Node, new: Node | ProtoView) -> None:
+        """
+        Insert a node before another one, which uses its first output instead of its first input.
+
+            Other nodes keep what they use.
+
+            Args:
+                node: a node of this graph or function.
+                new: a new node, as `onnxmap.make_node` makes one. Its first input is an input of `node`,
+                    and its outputs have new names.
+
+            Raises:
+                ValueError: `node` is not here; it does not take the first input of `new`; `new` takes a
+                    value that is made after `node`; or a name of its outputs is taken.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph or function was removed from its model.
+
         """
 
     def node_inputs(self) -> builtins.list[builtins.list[str]]:
@@ -1784,6 +1927,20 @@ class Graph:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
+    def remove_output(self, value: str) -> None:
+        """
+        Let a value of the graph be an output no longer. What makes it stays, and so does its type.
+
+            `prune()` removes what no other output needs. In a subgraph, the node that holds it must fit:
+            both branches of an If need as many outputs as the node has.
+
+            Raises:
+                UnknownNameError: no output has this name.
+                ValueError: training assigns the output to an initializer.
+                EditError: the graph was removed from its model.
+
+        """
+
     def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
         """
         Rename a value of the graph, with everything that refers to it.
@@ -1802,6 +1959,34 @@ class Graph:
                 attribute, which may use the name.
             ParseError: `model.duplicate_name`: several nodes make the value.
             EditError: the graph was removed from its model.
+        """
+
+    def replace(
+        self,
+        nodes: typing.Iterable[Node],
+        new_nodes: typing.Iterable[Node | ProtoView],
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Replace nodes by other ones that make the same values.
+
+            A value that new nodes make again keeps its name, its type and its uses, so inputs and outputs
+            of the graph stay. Types are not checked: `check()` compares them.
+
+            Args:
+                nodes: nodes of this graph or function.
+                new_nodes: what takes their place, as `onnxmap.make_node` makes it, in an order in which
+                    each follows those whose values it uses.
+                values: `{old: new}` for values that new nodes make under another name. They get the old
+                    one, also in the other new nodes.
+
+            Raises:
+                UnknownNameError: no new node makes a value of `values`.
+                ValueError: a node is not here; a value is still used that no new node makes, or that the
+                    new nodes can only make after its use; or a name of a new value is taken.
+                ParseError: `model.duplicate_name`: several nodes make one value.
+                EditError: the graph or function was removed from its model.
+
         """
 
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
@@ -2821,6 +3006,11 @@ class Stats:
         The bytes that are read, or made by decoding.
         """
 
+def add_methods(cls: type, methods: Any) -> None:
+    """
+    Give Graph or Function methods of the package.
+    """
+
 def append_bytes(document: Document, path: bytes, bytes: bytes, sync: bool) -> None:
     """
     Append bytes to the file that a document was loaded from.
@@ -3128,6 +3318,11 @@ def rename_file(
 def rename_locations(document: Document, names: Any) -> None:
     """
     Edit a model: replace locations by new ones, both as bytes.
+    """
+
+def root_of(graph: Graph) -> ProtoView:
+    """
+    Return the message of the document that has the graph.
     """
 
 def rules() -> builtins.list[tuple[str, str, str, str, str]]:

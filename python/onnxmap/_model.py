@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 from onnxmap import _core, _read
 from onnxmap._base.file_forms import BINARY
 from onnxmap._base.later import import_module
+from onnxmap._make import surgery
 from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
@@ -686,6 +687,49 @@ class Model:
                 initializers must be inputs.
         """
         return _core.lift_constants(self._open(), min_bytes)
+
+    def lower_initializers(self) -> list[str]:
+        """Turn initializers into Constant nodes, which come first in their graphs.
+
+        These initializers stay: defaults of inputs, variables of training, sparse tensors, segments
+        and tensors whose name another one has. Weights are referred to, not copied.
+
+        Returns:
+            The names of the values.
+        """
+        return surgery.lower_initializers(self)
+
+    def drop_initializer_inputs(self) -> list[str]:
+        """Remove the inputs that have a default: these initializers can no longer be overridden.
+
+        Initializers must be inputs before IR version 4, so an earlier model becomes one of it.
+
+        Returns:
+            The names of the inputs.
+        """
+        return surgery.drop_initializer_inputs(self)
+
+    def assign_names(self) -> list[str]:
+        """Give nodes without a name one, and those whose name another node of the graph has.
+
+        The names are new in the whole model: the operator, or the name before, with a number.
+
+        Returns:
+            The new names, in the order of the nodes.
+        """
+        return surgery.assign_names(self)
+
+    def raise_ir(self, version: int) -> None:
+        """Give the model a later IR version, with what that version requires.
+
+        Args:
+            version: one up to the last of `onnxmap.Version`.
+
+        Raises:
+            ValueError: the model has a later version, or version 1, whose attributes have no types;
+                or there is no such version.
+        """
+        surgery.raise_ir(self, version)
 
     def save(
         self,

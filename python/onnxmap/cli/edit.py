@@ -41,7 +41,15 @@ _PLAIN = {
     "--sort": "put each node behind those whose values it uses",
     "--dedupe": "let initializers with the same bits be one",
     "--strip": "remove the documentation of everything",
+    "--lower-initializers": "make Constant nodes of initializers",
+    "--drop-initializer-inputs": "remove the inputs that have a default",
+    "--assign-names": "name each node; names of one graph differ",
 }
+# What a verb returns a list of.
+_PARTS = {
+    "--inline-functions": "functions", "--dedupe": "replaced", "--assign-names": "nodes",
+    "--drop-initializer-inputs": "inputs",
+}  # fmt: skip
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -84,34 +92,50 @@ def run(arguments: Namespace) -> None:
 
 def _carried_out(model: onnxmap.Model, name: str, value: Any) -> tuple[onnxmap.Model, Any]:
     """Carry a verb out; return the model to go on with, and the report by its parts."""
-    graph, method, found = model.graph, name[2:].replace("-", "_"), None
+    graph: Any = model.graph
+    found: Any = None
+    method = name[2:].replace("-", "_")
     match name:
         case "--rename" | "--replace-uses":
             getattr(graph, method)(*value)
+        case "--add-output" | "--remove-output" | "--add-prefix":
+            getattr(graph, method)(value)
         case "--bypass":
-            made_by = None if value in graph.nodes else graph.producer(value)
-            graph.bypass(made_by or graph.nodes[value])
-        case "--add-output":
-            graph.add_output(value)
+            graph.bypass(_found(graph, value))
+        case "--insert-after" | "--insert-before":
+            is_after = name == "--insert-after"
+            place = value[0] if is_after else _found(graph, value[0])
+            inputs = [place] if is_after else place.inputs[:1]
+            getattr(graph, method)(place, onnxmap.make_node(value[1], inputs, [f"{value[0]}.new"]))
+        case "--replace":
+            nodes = [_found(graph, each) for each in value[0].split(",")]
+            new = onnxmap.make_node(value[1], nodes[0].inputs, nodes[-1].outputs)
+            graph.replace(nodes, [new])
         case "--set-dims" | "--set-shape":
-            found = model.set_dims(*value)._asdict()
+            found = model.set_dims(*value)
         case "--extract":
             model = _extracted(model, value)
         case "--inline-functions":
-            found = {"functions": model.inline_functions(None if value is None else [value])}
+            found = model.inline_functions(None if value is None else [value])
         case "--infer-shapes":
             _asking_onnx("infer the shapes", lambda: model.infer_shapes(data_prop=True))
         case "--convert-version":
             _asking_onnx("convert the model", lambda: model.convert_version(value))
-        case "--prune":
-            found = model.prune()._asdict()
         case "--dedupe":
-            found = {"replaced": [f"{gone}={kept}" for gone, kept in model.dedupe()]}
-        case "--lift-constants":
-            found = {"initializers": model.lift_constants(min(value, _MOST_BYTES))}
+            found = [f"{gone}={kept}" for gone, kept in model.dedupe()]
+        case "--lift-constants" | "--raise-ir":
+            found = getattr(model, method)(min(value, _MOST_BYTES))
         case _:
-            getattr(model, method)()
-    return model, found or {}
+            found = getattr(model, method)()
+    if isinstance(found, list):
+        return model, {_PARTS.get(name, "initializers"): found}
+    return model, found._asdict() if found else {}
+
+
+def _found(graph: Any, name: str) -> Any:
+    """The node of a name, or the one that makes the value of that name."""
+    made_by = None if name in graph.nodes else graph.producer(name)
+    return made_by or graph.nodes[name]
 
 
 def _extracted(model: onnxmap.Model, text: str) -> onnxmap.Model:
@@ -155,13 +179,19 @@ def _dim(word: str) -> int | str | None:
 
 
 _values = complete_names(value_names, "=,:")
+_nodes = complete_names(lambda model, _: filter(None, model.graph.node_names()), "=,")
 # Verbs with a value: how it is written, what reads it, and what the shell offers.
 _VERBS: Sequence[tuple[str, str, str, Callable[[str], Any], Completer]] = (
     ("--rename", "OLD=NEW", "give a value another name", pair, _values),
     ("--replace-uses", "OLD=NEW", "let all that uses OLD use NEW", pair, _values),
     ("--bypass", "NODE", "let a node's first input take its place; or name a value it makes", str,
-     complete_names(lambda model, _: filter(None, model.graph.node_names()))),
+     _nodes),
+    ("--insert-after", "VALUE=OP", "let what uses VALUE use what OP makes of it", pair, _values),
+    ("--insert-before", "NODE=OP", "let NODE use what OP makes of its first input", pair, _nodes),
+    ("--replace", "NODE,...=OP", "put OP, such as Relu, in the place of nodes", pair, _nodes),
     ("--add-output", "VALUE", "make a value an output", str, complete_names(value_names)),
+    ("--remove-output", "VALUE", "let a value be an output no longer", str, _values),
+    ("--add-prefix", "TEXT", "put a text before the names of all values and nodes", str, nothing),
     ("--set-dims", "NAME=N,...", "give dimensions numbers or other names; ? for none", _dims,
      complete_dims),
     ("--set-shape", "INPUT=SHAPE", "give an input another shape, like x=N,3,?,?", _shape,
@@ -173,5 +203,6 @@ _VERBS: Sequence[tuple[str, str, str, Callable[[str], Any], Completer]] = (
      nothing),
     ("--convert-version", "N", "convert to version N of ONNX's operators; needs the package onnx",
      at_least_one, nothing),
+    ("--raise-ir", "N", "give the model the later IR version N", at_least_one, nothing),
 )  # fmt: skip
 _DEFAULTS = {"--inline-functions": None, "--lift-constants": 0}

@@ -61,12 +61,31 @@ def outputs_of(path: Path) -> list[str]:
     return [output.name for output in onnxmap.load(path).graph.outputs]
 
 
+def node(op_type: str, inputs: str, output: str) -> object:
+    return onnxmap.make_node(op_type, inputs.split(), [output])
+
+
 EDITS: list[tuple[list[str], Callable[[onnxmap.Model], object]]] = [
     (["--rename", "y=out=put"], lambda m: m.graph.rename("y", "out=put")),
     (["--replace-uses", "same=w"], lambda m: m.graph.replace_uses("same", "w")),
     (["--bypass", "copy"], lambda m: m.graph.bypass(m.graph.nodes["copy"])),
     (["--bypass", "moved"], lambda m: m.graph.bypass(m.graph.nodes[4])),
+    (["--insert-after", "scaled=Relu"],
+     lambda m: m.graph.insert_after("scaled", node("Relu", "scaled", "scaled.new"))),
+    (["--insert-before", "moved=Identity"],
+     lambda m: m.graph.insert_before(m.graph.nodes[4], node("Identity", "scaled", "moved.new"))),
+    (["--replace", "scale=Div"],
+     lambda m: m.graph.replace([m.graph.nodes["scale"]], [node("Div", "copied w", "scaled")])),
+    (["--replace", "copy,scale=Abs"],
+     lambda m: m.graph.replace([m.graph.nodes["scale"], m.graph.nodes["copy"]],
+                               [node("Abs", NAME, "scaled")])),
     (["--add-output", "scaled"], lambda m: m.graph.add_output("scaled")),
+    (["--remove-output", "y"], lambda m: m.graph.remove_output("y")),
+    (["--add-prefix", "p/"], lambda m: m.graph.add_prefix("p/")),
+    (["--lower-initializers"], onnxmap.Model.lower_initializers),
+    (["--rename", f"{NAME}=w2", "--rename", "w2=w3", "--assign-names"],
+     lambda m: (m.graph.rename(NAME, "w3"), m.assign_names())),
+    (["--raise-ir", "11"], lambda m: m.raise_ir(11)),
     (["--set-dims", "N=4"], lambda m: m.set_dims({"N": 4})),
     (["--set-dims", "N=batch"], lambda m: m.set_dims({"N": "batch"})),
     (["--set-dims", "N=?"], lambda m: m.set_dims({"N": None})),
@@ -124,6 +143,15 @@ def test_inline_puts_nodes_in_the_place_of_calls(
     assert [function.name for function in model.functions] == left
 
 
+def test_inputs_with_a_default_go(run: Run, model: Path) -> None:
+    message = onnx.load(model)
+    message.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [3]))
+    onnx.save(message, model)
+    ran = run("edit", model, model, "--drop-initializer-inputs", "--json")
+    assert json.loads(ran.out)["verbs"] == [{"verb": "--drop-initializer-inputs", "inputs": ["w"]}]
+    assert [value.name for value in onnxmap.load(model).graph.inputs] == [NAME]
+
+
 def test_sort_moves_nodes(run: Run, model: Path) -> None:
     assert run("check", model).status == 1  # `scale` is before `copy`
     assert run("edit", model, model, "--sort").status == 0
@@ -161,6 +189,11 @@ def test_what_a_verb_reports_is_printed(run: Run, model: Path) -> None:
         "--dedupe\treplaced\t1\tsame=w",
         "--lift-constants\tinitializers\t1\tone",
         "--set-shape\tvalue infos\t2\tscaled, moved",
+    ]
+    names = ["--lower-initializers", "--assign-names"]
+    assert run("edit", model, out, *names).out.splitlines()[:-2] == [
+        "--lower-initializers\tinitializers\t4\tw, same, unused, sizes",
+        "--assign-names\tnodes\t5\tConstant_0, Constant_1, Constant_2, Constant_3, Add_0",
     ]
     told = json.loads(run("edit", model, out, *words, "--json").out)
     assert told["files"] == [str(out)]
@@ -205,6 +238,13 @@ def test_a_dry_run_without_a_difference(run: Run, model: Path) -> None:
         (("--bypass", "nope"), "no node is named 'nope'"),
         (("--bypass", "constant"), "has no first input"),
         (("--add-output", "copied"), "use --infer-shapes before"),
+        (("--remove-output", "copied"), "'copied'"),
+        (("--insert-after", "y=Relu"), "only outputs of the graph use 'y'"),
+        (("--insert-before", "nope=Relu"), "no node is named 'nope'"),
+        (("--insert-before", "constant=Relu"), "the node does not take ''"),
+        (("--replace", "scale"), "must be of the form NAME=VALUE, not 'scale'"),
+        (("--replace", "copy,last=Relu"), "'copied' is used, and no new node makes it"),
+        (("--raise-ir", "3"), "IR version 10 cannot become 3"),
         (("--replace-uses", "copied=y"), "is made by node 6, after node 2, which would use it"),
         (("--set-dims", "M=1"), "the model has no dimension 'M'\n"),
         (("--set-dims", "N=1,N=2"), "a name is given twice: N=1,N=2\n"),

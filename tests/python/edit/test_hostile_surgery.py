@@ -40,6 +40,9 @@ def verbs(model: onnxmap.Model, rng: random.Random) -> list[Any]:
     def any_node() -> Any:
         return rng.choice(list(model.graph.nodes))
 
+    def identity(name: str) -> Any:
+        return onnxmap.make_node("Identity", [name], ["new"])
+
     return [
         model.prune, model.sort, model.dedupe, model.strip, model.lift_constants,
         lambda: model.strip(True, True, True),
@@ -55,6 +58,16 @@ def verbs(model: onnxmap.Model, rng: random.Random) -> list[Any]:
         lambda: model.extract([], [one(), one()]).prune(),
         lambda: onnxmap.merge(model, model, prefix="p/").check(),
         lambda: onnxmap.merge(model, model, {one(): one()}).sort(),
+        lambda: model.graph.remove_output(one()),
+        lambda: model.graph.insert_after(name := one(), identity(name)),
+        lambda: model.graph.insert_after(name := one(), identity(name), outputs=True),
+        lambda: model.graph.insert_before(node := any_node(), identity((*node.inputs, "")[0])),
+        lambda: model.graph.replace([any_node()], [identity(one())], {one(): "new"}),
+        lambda: model.graph.replace([node := any_node()], [node]),
+        lambda: model.graph.replace([any_node(), any_node()], []),
+        lambda: model.graph.add_prefix("p", keep=[one()]),
+        model.lower_initializers, model.drop_initializer_inputs, model.assign_names,
+        lambda: model.raise_ir(rng.randint(1, 14)),
         lambda: [f.bypass(f.nodes[0]) for f in model.functions],
         lambda: [f.replace_uses(one(), one(), outputs=True) for f in model.functions],
     ]  # fmt: skip

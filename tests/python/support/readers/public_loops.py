@@ -72,16 +72,18 @@ NOT_TRIED = {
         [
             f"{kind}.{name}"
             for kind, names in {
-                "Graph": "add_output bypass rename replace_uses",
-                "Function": "bypass replace_uses",
+                "Graph": "add_output add_prefix bypass insert_after insert_before remove_output "
+                "rename replace replace_uses",
+                "Function": "bypass insert_after insert_before replace replace_uses",
                 "Initializers": "clear pop popitem rename replace setdefault update",
                 "SparseInitializers": "clear pop popitem setdefault update",
                 "MessageList": f"add {_LIST_EDITS}",
                 "ValueList": _LIST_EDITS,
                 "ProtoView": "Clear ClearField CopyFrom DiscardUnknownFields MergeFrom "
                 "MergeFromString ParseFromString SetInParent",
-                "Model": "dedupe extract inline_functions lift_constants prune rebase revert "
-                "set_dims sort strip",
+                "Model": "assign_names dedupe drop_initializer_inputs extract inline_functions "
+                "lift_constants lower_initializers prune raise_ir rebase revert set_dims sort "
+                "strip",
             }.items()
             for name in names.split()
         ],

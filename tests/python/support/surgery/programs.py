@@ -64,16 +64,41 @@ def _bypass(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
             graph.nodes.remove(rng.choice(nodes), rewire=True)
 
 
-def _put_behind(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
-    """An Identity behind a value, which all others use."""
+def _insert_after(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     graph = rng.choice(list(graphs(model)))
-    old, new = rng.choice(_made(graph)), f"new{rng.random()}"
+    value = rng.choice(_made(graph))
     tensors = graph.initializers if isinstance(graph, Graph) else {}
-    if old in tensors and len(tensors[old].shape) > 1:
+    if value in tensors and len(tensors[value].shape) > 1:
         return  # onnxruntime would multiply by it with another kernel, which rounds otherwise
-    makers = [i for i, node in enumerate(graph.nodes) if old in node.outputs]
-    graph.nodes.insert(makers[0] + 1 if makers else 0, onnxmap.make_node("Identity", [old], [new]))
-    graph.replace_uses(old, new)
+    graph.insert_after(value, _identity(value, rng))
+
+
+def _insert_before(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
+    """Like all verbs that copy a value, not before operators whose kernels depend on constants."""
+    graph = rng.choice([each for each in graphs(model) if _identities(each)] or [model.graph])
+    if nodes := _identities(graph):
+        node = rng.choice(nodes)
+        graph.insert_before(node, _identity(node.inputs[0], rng))
+
+
+def _identity(value: str, rng: random.Random) -> Any:
+    return onnxmap.make_node("Identity", [value], [f"new{rng.random()}"])
+
+
+def _replace(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
+    """A node becomes the same one and a copy of its first output."""
+    graph = rng.choice([each for each in graphs(model) if each.nodes])
+    node = rng.choice(list(graph.nodes))
+    value, new = node.outputs[0], f"new{rng.random()}"
+    copy = onnxmap.new("NodeProto")
+    copy.CopyFrom(node.proto)
+    copy.output[0] = new
+    graph.replace([node], [copy, onnxmap.make_node("Identity", [new], ["copy"])], {value: "copy"})
+
+
+def _add_prefix(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
+    ends = [value.name for value in (*model.graph.inputs, *model.graph.outputs)]
+    model.graph.add_prefix(f"p{rng.random()}.", keep=ends)
 
 
 def _replace_by_copy(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
@@ -86,7 +111,10 @@ def _replace_by_copy(model: onnxmap.Model, rng: random.Random, feed: Feed) -> No
 
 
 def _add_output(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
-    model.graph.add_output(rng.choice(_made(model.graph)))
+    value = rng.choice(_made(model.graph))
+    model.graph.add_output(value)
+    if rng.random() < 0.5:
+        model.graph.remove_output(value)
 
 
 def _rename(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
@@ -142,15 +170,21 @@ def _shuffle_and_sort(model: onnxmap.Model, rng: random.Random, feed: Feed) -> N
 Verb: TypeAlias = Callable[[onnxmap.Model, random.Random, Feed], Any]
 VERBS: dict[str, Verb] = {
     "add_output": _add_output,
+    "add_prefix": _add_prefix,
+    "assign_names": lambda model, rng, feed: model.assign_names(),
     "bypass": _bypass,
     "dedupe": lambda model, rng, feed: model.dedupe(),
     "inline_functions": lambda model, rng, feed: model.inline_functions(
         rng.choice([None, *([f"{each.domain}::{each.name}"] for each in model.functions)])
     ),
+    "insert_after": _insert_after,
+    "insert_before": _insert_before,
     "lift_constants": lambda model, rng, feed: model.lift_constants(rng.choice([0, 8, 9])),
+    "lower_initializers": lambda model, rng, feed: model.lower_initializers(),
     "prune": lambda model, rng, feed: model.prune(),
-    "put_behind": _put_behind,
+    "raise_ir": lambda model, rng, feed: model.raise_ir(rng.randint(8, 11)),
     "rename": _rename,
+    "replace": _replace,
     "set_dims": _set_dims,
     "replace_by_copy": _replace_by_copy,
     "shuffle_and_sort": _shuffle_and_sort,
@@ -161,5 +195,5 @@ MAKERS: dict[str, Verb] = {
     "extract": _extract,
     "merge": _merge,
 }
-# What a verb refuses must leave the model as it was. `_put_behind` edits before it calls the verb.
-EDITS_BEFORE = {"put_behind", "shuffle_and_sort"}
+# What a verb refuses must leave the model as it was. `_shuffle_and_sort` edits before.
+EDITS_BEFORE = {"shuffle_and_sort"}

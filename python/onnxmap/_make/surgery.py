@@ -1,0 +1,284 @@
+"""Verbs of surgery that are made of other edits; the others are in the core."""
+
+# ruff: noqa: D417 -- methods of classes of the core
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._base.enums import Version
+from onnxmap._make.messages import make_node
+
+if TYPE_CHECKING:
+    from onnxmap._core import Graph, Node, ProtoView
+
+# Source: onnx.proto, Version. Attributes have types from 2 on, models import operator sets from 3
+# on, and initializers need not be inputs from 4 on.
+_TYPED_ATTRIBUTES, _IMPORTS, _FREE_INITIALIZERS = 2, 3, 4
+
+
+def remove_output(self: Any, value: str) -> None:
+    """Let a value of the graph be an output no longer. What makes it stays, and so does its type.
+
+    `prune()` removes what no other output needs. In a subgraph, the node that holds it must fit:
+    both branches of an If need as many outputs as the node has.
+
+    Raises:
+        UnknownNameError: no output has this name.
+        ValueError: training assigns the output to an initializer.
+        EditError: the graph was removed from its model.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"a value has a name, a str, not {type(value).__name__}")
+    output = self.outputs[value]
+    for info in getattr(_core.root_of(self), "training_info", ()):
+        if value in [entry.value for entry in info.update_binding]:
+            raise ValueError(f"training assigns the output {value!r}: clear training_info before")
+    if self.producer(value) is not None and value not in self.value_infos:
+        self.value_infos.append(output)
+    del self.outputs[value]
+
+
+def insert_after(self: Any, value: str, node: Node | ProtoView, outputs: bool = False) -> None:
+    """Insert a node that takes a value, and let all others use its first output instead.
+
+    The uses are those of `replace_uses`. The node is placed behind those that make its inputs.
+
+    Args:
+        value: the name of a value that is visible here.
+        node: a new node, as `onnxmap.make_node` makes one. The value is one of its inputs, and its
+            outputs have new names.
+        outputs: also replace the value as an output, by the name and the type of the new one.
+
+    Raises:
+        KeyError: there is no value of this name.
+        ValueError: the node does not take the value; a name of its outputs is taken; only outputs
+            use the value, and `outputs` is False; or for the reasons of `replace_uses`.
+        ParseError: `model.duplicate_name`: several nodes make one value.
+        EditError: the graph or function was removed from its model.
+    """
+    (new,) = _graph_of([node]).nodes
+    if value not in new.inputs:
+        raise ValueError(f"the node does not take {value!r}: it must be one of its inputs")
+    uses = self.uses(value)
+    if uses and not outputs and all(use.user == self for use in uses):
+        raise ValueError(f"only outputs of the graph use {value!r}: pass outputs=True")
+    _check_new(self, new.outputs or [""])
+    place = _first_place(self, [new])
+    self._check_new_use(value, new.outputs[0], outputs, place)
+    self.nodes.insert(place, new)
+    self.replace_uses(value, new.outputs[0], outputs)
+
+
+def insert_before(self: Any, node: Node, new: Node | ProtoView) -> None:
+    """Insert a node before another one, which uses its first output instead of its first input.
+
+    Other nodes keep what they use.
+
+    Args:
+        node: a node of this graph or function.
+        new: a new node, as `onnxmap.make_node` makes one. Its first input is an input of `node`,
+            and its outputs have new names.
+
+    Raises:
+        ValueError: `node` is not here; it does not take the first input of `new`; `new` takes a
+            value that is made after `node`; or a name of its outputs is taken.
+        ParseError: `model.duplicate_name`: several nodes make one value.
+        EditError: the graph or function was removed from its model.
+    """
+    (first,) = _graph_of([new]).nodes
+    place, before = self.nodes.index(node), next(iter(first.inputs), "")
+    if not before or before not in node.inputs:
+        raise ValueError(f"the node does not take {before!r}, the first input of the new one")
+    if _first_place(self, [first]) > place:
+        raise ValueError("the new node takes a value that is made after the other one")
+    _check_new(self, first.outputs or [""])
+    self.nodes.insert(place, first)
+    node.inputs = [first.outputs[0] if name == before else name for name in node.inputs]
+
+
+def replace(
+    self: Any,
+    nodes: Iterable[Node],
+    new_nodes: Iterable[Node | ProtoView],
+    values: Mapping[str, str] | None = None,
+) -> None:
+    """Replace nodes by other ones that make the same values.
+
+    A value that new nodes make again keeps its name, its type and its uses, so inputs and outputs
+    of the graph stay. Types are not checked: `check()` compares them.
+
+    Args:
+        nodes: nodes of this graph or function.
+        new_nodes: what takes their place, as `onnxmap.make_node` makes it, in an order in which
+            each follows those whose values it uses.
+        values: `{old: new}` for values that new nodes make under another name. They get the old
+            one, also in the other new nodes.
+
+    Raises:
+        UnknownNameError: no new node makes a value of `values`.
+        ValueError: a node is not here; a value is still used that no new node makes, or that the
+            new nodes can only make after its use; or a name of a new value is taken.
+        ParseError: `model.duplicate_name`: several nodes make one value.
+        EditError: the graph or function was removed from its model.
+    """
+    gone, new, names = {*nodes}, _graph_of(new_nodes), dict(values or {})
+    places = dict.fromkeys(i for i, node in enumerate(self.nodes) if node in gone)
+    if len(places) != len(gone):
+        raise ValueError("a node to replace is not in this graph or function, or is there twice")
+    lost = {name for node in gone for name in node.outputs if name}
+    if unknown := names.keys() - lost:
+        raise ValueError(f"no node that is replaced makes {min(unknown)!r}")
+    new.rename({made: name for name, made in names.items()})
+    made = {name for names in new.node_outputs() for name in names}
+    _check_new(self, made - lost - {""})
+    place = max(_first_place(self, new.nodes, lost), min(places, default=0))
+    uses = [(i, _taken(node)) for i, node in enumerate(self.nodes) if i not in places]
+    uses += [(place, _taken(node)) for node in new.nodes]
+    uses += [(place, {name}) for name in lost if any(u.user == self for u in self.uses(name))]
+    for i, taken in uses:
+        for name in taken & lost:
+            if name not in made or i < place:
+                raise ValueError(f"{name!r} is used, and no new node makes it before node {i}")
+    for i in reversed(places):
+        del self.nodes[i]
+    place -= sum(i < place for i in places)
+    for node in reversed(new.nodes):
+        self.nodes.insert(place, node)
+    for name in lost - made:
+        if name in self.value_infos:
+            del self.value_infos[name]
+
+
+def add_prefix(self: Any, prefix: str, keep: Iterable[str] = ()) -> None:
+    """Put a prefix before the names of all values and nodes, those of subgraphs included.
+
+    Names of dimensions, functions and the graph itself stay.
+
+    Args:
+        prefix: what to put before each name.
+        keep: names of values and nodes that stay.
+
+    Raises:
+        TypeError: `keep` is a str, not a list of names.
+        ValueError: a name with the prefix exists already; or a subgraph has a value with the name
+            of one around it.
+        ParseError: `model.duplicate_name`: several nodes make one value.
+        EditError: the graph was removed from its model.
+    """
+    if isinstance(keep, str):
+        raise TypeError(f"keep takes a list of names, not a str: [{keep[:99]!r}]")
+    trial, kept = _core.new("GraphProto"), {*keep, ""}
+    trial.CopyFrom(self.proto)  # in the graph itself, a refusal in a subgraph would come too late
+    for graph in (_core.wrap(trial), self):
+        for each in (graph, *_graphs_in(graph)):
+            made = [value.name for value in each.inputs] + each.initializers.names()
+            made += [*each.sparse_initializers, *chain(*each.node_outputs())]
+            each.rename({name: prefix + name for name in made if name not in kept})
+            for node in each.nodes:
+                if node.name not in kept:
+                    node.name = prefix + node.name
+
+
+def lower_initializers(model: Any) -> list[str]:
+    """See `Model.lower_initializers`."""
+    names, trained = [], model.state_variables
+    bodies = [model.graph, *model.functions]
+    for graph in (model.graph, *chain(*map(_graphs_in, bodies))):
+        tensors = graph.proto.initializer
+        stay = {"", *trained, *(value.name for value in graph.inputs)}
+        counts = Counter(tensor.name for tensor in tensors)  # segments have one name
+        found = [i for i, t in enumerate(tensors) if counts[t.name] == 1 and t.name not in stay]
+        names += [tensors[i].name for i in found]
+        for i in reversed(found):
+            graph.nodes.insert(0, make_node("Constant", [], [tensors[i].name], value=tensors[i]))
+            del tensors[i]
+    return names
+
+
+def drop_initializer_inputs(model: Any) -> list[str]:
+    """See `Model.drop_initializer_inputs`."""
+    names = [value.name for value in model.graph.overridable_inputs]
+    if names and model.ir_version < _FREE_INITIALIZERS:
+        raise_ir(model, _FREE_INITIALIZERS)
+    for name in names:
+        del model.graph.inputs[name]
+    return names
+
+
+def assign_names(model: Any) -> list[str]:
+    """See `Model.assign_names`."""
+    nodes = model.all_nodes()
+    known, seen = {node.name for _, node in nodes}, set()
+    numbers, given = Counter[str](), []
+    for where, node in nodes:
+        here = where.rpartition(".")[0], node.name  # names of one graph differ
+        if node.name and here not in seen:
+            seen.add(here)
+            continue
+        stem = node.name or node.op_type
+        while (name := f"{stem}_{numbers[stem]}") in known:
+            numbers[stem] += 1
+        node.name = name
+        known.add(name)
+        given.append(name)
+    return given
+
+
+def raise_ir(model: Any, version: int) -> None:
+    """See `Model.raise_ir`."""
+    new, old, newest = operator.index(version), model.ir_version, max(Version)
+    if not _TYPED_ATTRIBUTES <= old <= new <= newest:
+        raise ValueError(f"IR version {old} cannot become {new}, only a later one up to {newest}")
+    if old < _IMPORTS <= new and not model.opset_imports:
+        model.opset_imports = {"": 1}
+    model.ir_version = new
+
+
+def _graph_of(nodes: Iterable[Any]) -> Graph:
+    """A graph of its own with copies of the nodes."""
+    graph = _core.new("GraphProto")
+    graph.node.extend(nodes)
+    return _core.wrap(graph)
+
+
+def _check_new(body: Any, names: Iterable[str]) -> None:
+    """New values have new names."""
+    lists = [getattr(body, name, ()) for name in ("inputs", "initializers", "sparse_initializers")]
+    for name in names:
+        if not name:
+            raise ValueError("the outputs of the new node need names")
+        if body.producer(name) is not None or any(name in each for each in lists):
+            raise ValueError(f"there is a value {name!r} already")
+
+
+def _first_place(body: Any, nodes: Iterable[Node], ignored: Iterable[str] = ()) -> int:
+    """The first place for nodes behind those that make what they take."""
+    taken = set().union(*map(_taken, nodes)).difference(ignored)
+    ends = (i + 1 for i, node in enumerate(body.nodes) if not taken.isdisjoint(node.outputs))
+    return max(ends, default=0)
+
+
+def _taken(node: Node) -> set[str]:
+    """What a node and its subgraphs use; also what these make."""
+    return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in _graphs_in(node)))} - {""}
+
+
+def _graphs_in(body: Any) -> Iterator[Graph]:
+    """The graphs of a node, or of the nodes of a body, and those in them."""
+    for node in getattr(body, "nodes", [body]):
+        for value in (attribute.value for attribute in node.attributes.values()):
+            for graph in value if isinstance(value, list) else [value]:
+                if isinstance(graph, _core.Graph):
+                    yield graph
+                    yield from _graphs_in(graph)
+
+
+_OF_BOTH = [insert_after, insert_before, replace]
+_core.add_methods(_core.Function, _OF_BOTH)
+_core.add_methods(_core.Graph, [*_OF_BOTH, remove_output, add_prefix])
