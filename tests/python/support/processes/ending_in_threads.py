@@ -26,8 +26,9 @@ SECONDS = 1.0  # at most; the process ends once all threads are in a call
 
 
 EDITS = (
-    "add_output", "bypass", "clear", "pop", "popitem", "rename", "replace", "replace_uses",
-    "revert", "save", "setdefault", "update",
+    "add_output", "add_prefix", "bypass", "clear", "insert_after", "insert_before", "pop",
+    "popitem", "remove_output", "rename", "replace", "replace_uses", "revert", "save", "setdefault",
+    "update",
 )  # fmt: skip
 
 
@@ -113,6 +114,12 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "Model.sort": lambda: onnxmap.load(path + ".good").sort(),
         "Model.strip": lambda: onnxmap.load(path + ".good").strip(),
         "Model.lift_constants": lambda: onnxmap.load(path + ".good").lift_constants(),
+        "Model.lower_initializers": lambda: onnxmap.load(path + ".good").lower_initializers(),
+        "Model.drop_initializer_inputs": lambda: onnxmap.load(
+            path + ".good"
+        ).drop_initializer_inputs(),
+        "Model.assign_names": lambda: onnxmap.load(path + ".good").assign_names(),
+        "Model.raise_ir": lambda: onnxmap.load(path).raise_ir(11),
         "Model.dedupe": lambda: onnxmap.load(path + ".good").dedupe(),
         "Model.inline_functions": lambda: onnxmap.load(path + ".good").inline_functions(),
         "Model.set_dims": lambda: onnxmap.load(path + ".good").set_dims({}),
