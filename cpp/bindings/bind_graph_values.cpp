@@ -174,7 +174,7 @@ Raises:
 
 A dict by name, in the order of first use. Each name has a list of pairs: the name of an input, an
 output or an inner value of this graph, and the axis. For a sequence, a map or an optional, the axis is
-that of its elements.)");
+that of its elements. Placeholders such as `?` are no names; see `ValueInfo.shape`.)");
 }
 
 }  // namespace onnxmap::bindings

@@ -111,7 +111,8 @@ void bind_value_info(py::module_& module) {
         [](const ValueInfo& self, const py::object& shape) { set_shape(self, shape); },
         R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
-Each dimension is an int, a str (`dim_param`) or None (unknown).)");
+Each dimension is an int, a str (`dim_param`) or None (unknown). Placeholders that exporters write for
+unknown sizes are None: `?`, `-1`, `None`, `unk__` with digits, negative numbers. `.proto` has them.)");
     cls.def_property(
         "type", value_type,
         [](const ValueInfo& self, const py::object& type) { set_type(self, type); },

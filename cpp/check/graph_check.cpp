@@ -10,6 +10,7 @@
 #include "check/string_check.hpp"
 #include "check/tensor_check.hpp"
 #include "check/type_check.hpp"
+#include "model/dimension.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/header.hpp"
 
@@ -45,11 +46,8 @@ bool fits(const onnx::Message& tensor, const onnx::Message& tensor_type) {
     bool is_equal = true;
     const wire::FieldRow& row = field<"TensorShapeProto.dim">;
     shape->for_each_value(row, [&](const wire::Field& value) {
-        const auto dim =
-            shape->inner(row, value).find(field<"TensorShapeProto.Dimension.dim_value">);
-        if (dim && rank < header.dims().size() && dim->int64() != header.dims()[rank]) {
-            is_equal = false;
-        }
+        const auto size = model::read_dimension(shape->inner(row, value)).value;
+        if (size && rank < header.dims().size() && *size != header.dims()[rank]) is_equal = false;
         ++rank;
     });
     return is_equal && rank == header.rank;

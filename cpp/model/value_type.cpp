@@ -13,18 +13,10 @@ namespace {
 using Kind = ValueType::Kind;
 
 std::vector<Dimension> dimensions(const onnx::Message& shape) {
+    const wire::FieldRow& row = field<"TensorShapeProto.dim">;
     std::vector<Dimension> dims;
-    shape.for_each_value(field<"TensorShapeProto.dim">, [&](const wire::Field& value) {
-        const onnx::Message dim = shape.inner(field<"TensorShapeProto.dim">, value);
-        Dimension& made = dims.emplace_back();
-        if (const auto number = dim.find(field<"TensorShapeProto.Dimension.dim_value">)) {
-            made.value = number->int64();
-        } else {
-            made.param = dim.text(field<"TensorShapeProto.Dimension.dim_param">);
-        }
-        if (const auto text = dim.find(field<"TensorShapeProto.Dimension.denotation">)) {
-            made.denotation = text->text();
-        }
+    shape.for_each_value(row, [&](const wire::Field& value) {
+        dims.push_back(read_dimension(shape.inner(row, value)));
     });
     return dims;
 }

@@ -8,18 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "model/dimension.hpp"
 #include "model/document.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::model {
-
-struct Dimension {
-    std::optional<std::int64_t> value;
-    std::string_view param;  // the name of a dimension that has one instead of a value
-    std::optional<std::string_view> denotation = std::nullopt;  // such as "DATA_BATCH"
-
-    [[nodiscard]] bool is_known() const noexcept { return value || !param.empty(); }
-};
 
 struct ValueType {
     enum class Kind : std::uint8_t { tensor, sparse_tensor, sequence, map, optional, opaque };

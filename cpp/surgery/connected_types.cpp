@@ -18,8 +18,7 @@ using model::ValueType;
 namespace {
 
 bool fits(const Dimension& a, const Dimension& b) {
-    // Some write -1 for what they do not know.
-    return !a.value || !b.value || *a.value < 0 || *b.value < 0 || *a.value == *b.value;
+    return !a.value || !b.value || *a.value == *b.value;
 }
 
 bool fits(const ValueType& a, const ValueType& b) {

@@ -65,6 +65,13 @@ TEST_CASE("value_type: tensors have all kinds of dimensions") {
     CHECK(words(blob(1, blob(2, shape({scalar(1, 3)})))) == "tensor [3]");
 }
 
+TEST_CASE("value_type: placeholders of exporters are unknown") {
+    const Bytes dims =
+        shape({blob(2, "?"), scalar(1, UINT64_MAX), blob(2, "None"), blob(2, "-1"),
+               blob(2, "unk__12"), blob(2, "unk__"), blob(2, "unk__1a"), blob(2, "none")});
+    CHECK(words(blob(1, blob(2, dims))) == "tensor [?,?,?,?,?,unk__,unk__1a,none]");
+}
+
 TEST_CASE("value_type: types may be nested") {
     CHECK(words(blob(4, blob(1, tensor_of(1)))) == "sequence(tensor 1)");
     CHECK(words(blob(9, blob(1, blob(4, blob(1, tensor_of(9)))))) ==

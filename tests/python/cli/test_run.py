@@ -167,7 +167,6 @@ def test_an_input_that_cannot_be_made_up() -> None:
 @pytest.mark.parametrize(
     ("kind", "shape", "sizes"),
     [
-        (1, [-1], {}),
         (1, [2**40, 2**20], {}),
         (1, [1] * 70, {}),
         (99, [1], {}),
@@ -242,3 +241,20 @@ def test_texts_cannot_control_the_terminal(shape: tuple[int, ...]) -> None:
     lines = list(_outputs({"name\x1b[31m": np.full(shape, "text\x1b[31m", object)}))
     assert len(lines) == 2
     assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.parametrize("size", ["?", -1, "None", "unk__12", None])
+def test_placeholders_are_no_dimensions(run: Run, tmp_path: Path, size: object) -> None:
+    """An exporter wrote them for sizes that it did not know."""
+    path = tmp_path / "m.onnx"
+    x, y = (helper.make_tensor_value_info(name, 1, [size, 3, size]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [x], [y])
+    opsets = [helper.make_opsetid("", 17)]
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    )
+    ran = run("run", path, "--alone")
+    assert (ran.status, ran.out.splitlines()[0]) == (0, "y  float32 [1, 3, 1]")
+    assert "FLOAT [?, 3, ?]" in run("show", path).out
+    with pytest.raises(UsageError, match="no dimension is named"):
+        feeds_of(onnxmap.load(path), {}, {str(size): "5"})
