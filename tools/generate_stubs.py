@@ -54,7 +54,7 @@ RETURNS = {
     "Neighbours.user_of": "str | None",
     "save_models": "dict[str, Any]",
     "prune": "tuple[builtins.list[str], ...]",
-    "set_dims": "tuple[builtins.list[str], builtins.list[str]]",
+    "set_dims": "tuple[builtins.list[str], builtins.list[str], builtins.list[Any]]",
     "dedupe": "builtins.list[tuple[str, str]]",
     "lift_constants": "builtins.list[str]",
     "inline_functions": "builtins.list[str]",

@@ -10,6 +10,7 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/renaming.hpp"
 #include "bindings/work_and_tell.hpp"
+#include "model/dimension.hpp"
 #include "surgery/clean.hpp"
 #include "surgery/extract.hpp"
 #include "surgery/inline_functions.hpp"
@@ -145,15 +146,16 @@ DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::l
     });
 }
 
-// A number, a name, or None.
+// A number, a name, or None; a placeholder is as None.
 surgery::NewDim new_dim(const py::handle& given) {
     if (given.is_none()) return {};
     if (py::isinstance<py::str>(given)) {
         std::string name = to_text(py::reinterpret_borrow<py::str>(given));
         if (name.empty()) throw py::value_error("a dimension needs a name, a number or None");
-        return {std::nullopt, std::move(name)};
+        return {std::nullopt, model::is_placeholder(name) ? "" : std::move(name)};
     }
     const py::ssize_t number = to_index(given, PyExc_ValueError);
+    if (number == -1) return {};
     if (number < 0) throw py::value_error("a dimension is not negative");
     return {std::int64_t{number}, {}};
 }
@@ -168,8 +170,10 @@ py::dict names_of(const py::object& given, const char* argument) {
     return python_object<"builtins", "dict">()(given);
 }
 
-py::tuple set_dims(const DocumentPtr& self, const py::object& dims, const py::object& inputs) {
+py::tuple set_dims(const DocumentPtr& self, const py::object& dims, const py::object& inputs,
+                   bool constants) {
     surgery::NewDims given;
+    given.constants = constants;
     for (const auto& [name, dim] : names_of(dims, "dims")) {
         given.params.emplace_back(value_name(py::reinterpret_borrow<py::object>(name)),
                                   new_dim(dim));
@@ -187,7 +191,21 @@ py::tuple set_dims(const DocumentPtr& self, const py::object& dims, const py::ob
     static_cast<void>(self->check_for_changes());
     const surgery::DimReport report =
         below_guard(self, [&] { return surgery::set_dims(*self, given); });
-    return py::make_tuple(list_of_names(report.value_infos), list_of_names(report.constants));
+    const auto wrap = [&](const onnx::Message& message) { return wrap_message({self, message}); };
+    py::list paths;
+    py::list certain;
+    for (const surgery::SizePlace& place : report.places) {
+        paths.append(to_str(place.path));
+        if (!constants || place.changes.empty()) continue;
+        const py::list changes = list_of(place.changes, [](const auto& each) {
+            return py::make_tuple(each.first, each.second);
+        });
+        certain.append(py::make_tuple(paths[paths.size() - 1],
+                                      reinterpret_cast<std::uintptr_t>(place.maker.key()),
+                                      py::tuple(changes), place.is_state, wrap(place.body),
+                                      wrap(place.maker), wrap(place.user), place.input));
+    }
+    return py::make_tuple(list_of_names(report.value_infos), paths, certain);
 }
 
 template <class Body>
@@ -276,7 +294,7 @@ void bind_surgery(py::module_& module) {
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
                py::arg("share"), "See `onnxmap.merge`.");
     module.def("set_dims", guarded(edits(set_dims)), py::arg("document"), py::arg("dims"),
-               py::arg("inputs"), "See `Model.set_dims`.");
+               py::arg("inputs"), py::arg("constants"), "See `Model.set_dims`.");
     module.def("inline_functions", guarded(edits(inline_functions)), py::arg("document"),
                py::arg("names"), "See `Model.inline_functions`.");
     module.def("dedupe", guarded_edits(dedupe), py::arg("document"), "See `Model.dedupe`.");

@@ -1,12 +1,14 @@
 #include "surgery/set_dims.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "model/dimension.hpp"
 #include "model/edit_message.hpp"
 #include "model/graph.hpp"
 #include "surgery/assembly.hpp"
@@ -37,15 +39,28 @@ void set_dim(const model::Document& document, const Message& dim, const NewDim& 
 }
 
 NewDim dim_of(const Message& dim) {
-    if (const auto value = dim.find(kValue)) return {value->int64(), {}};
-    return {std::nullopt, std::string(dim.text(kParam))};
+    const model::Dimension known = model::read_dimension(dim);
+    return {known.value, std::string(known.param)};
+}
+
+// Whether a character can be in a name that is a part of an expression, like `floor(height/2)`.
+bool is_of_name(char each) noexcept {
+    return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' || each == '.';
 }
 
 class SettingDims {
   public:
     SettingDims(const model::Document& document, const NewDims& dims)
-        : document_(document), main_(model::main_graph_message(document)) {
-        for (const auto& [name, dim] : dims.params) add_param(name, dim);
+        : document_(document),
+          main_(model::main_graph_message(document)),
+          rewrites_(dims.constants) {
+        for (const auto& [name, dim] : dims.params) {
+            if (model::is_placeholder(name)) {
+                throw UnknownNames("the model has no dimension " + in_quotes(name) +
+                                   ": that stands for unknown sizes; give the input a new shape");
+            }
+            add_param(name, dim);
+        }
         add_inputs(dims);
         check_known(dims);
         check_defaults();
@@ -56,10 +71,10 @@ class SettingDims {
         // Numbers of outputs go before new ones come; value infos go after the last edit of them.
         forget_sizes(
             [&](const Message& graph, auto&& is_stale) { forget_numbers(graph, is_stale); });
-        for (const auto& [dim, to] : named_) set_dim(document_, dim.current(), *to);
+        for (const auto& [dim, to] : named_) set_dim(document_, dim.current(), to);
         for (const auto& [dim, to] : single_) set_dim(document_, dim.current(), to);
         forget_sizes([&](const Message& graph, auto&& is_stale) { forget_infos(graph, is_stale); });
-        if (dependents_) report_.constants = dependents_->constants();
+        if (dependents_) report_.places = dependents_->places().found();
         return std::move(report_);
     }
 
@@ -122,27 +137,53 @@ class SettingDims {
                 add_param(dims[i].text(kParam), shape[i]);
                 continue;
             }
-            if (before == shape[i]) continue;
+            if (before == shape[i]) {
+                if (before.value) sizes_.kept.insert(*before.value);
+                continue;
+            }
             single_.emplace_back(dims[i], shape[i]);
+            fills_ = fills_ || before == NewDim();
             if (before.value || !before.param.empty()) changed_.insert(name);
-            if (before.value) sizes_.insert(*before.value);
+            if (!before.value) continue;
+            const auto axis = static_cast<std::int64_t>(i);
+            for (const auto place : {axis, axis - static_cast<std::int64_t>(dims.size())}) {
+                const auto [same, is_new] = sizes_.changed[*before.value].emplace(place, shape[i]);
+                if (same->second != shape[i]) same->second.reset();
+            }
         }
     }
 
-    // All dimensions that have a name that is replaced. A name that none has is an error.
+    // All dimensions that have a name that is replaced. A name that none has is an error. If an
+    // unknown size becomes known, placeholders go: inference would take them for sizes.
     void check_known(const NewDims& dims) {
-        if (params_.empty()) return;
+        if (params_.empty() && !fills_) return;
         std::set<std::string_view> seen;
         DimWalk().enter(document_.root(), document_.limits().depth + 1, [&](const Message& dim) {
-            const auto found = params_.find(dim.text(kParam));
-            if (found == params_.end() || found->first.empty() || dim.has(kValue)) return;
-            seen.insert(found->first);
-            if (found->second.param != found->first) named_.emplace_back(dim, &found->second);
+            const std::string_view before = dim.text(kParam);
+            if (before.empty() && !dim.has(kValue)) return;
+            if (fills_ && dim_of(dim) == NewDim()) named_.emplace_back(dim, NewDim());
+            if (dim.has(kValue)) return;
+            const auto found = params_.find(before);
+            if (found != params_.end()) seen.insert(found->first);
+            NewDim now = found != params_.end() ? found->second : in_expression(before);
+            if (now.param != before) named_.emplace_back(dim, std::move(now));
         });
         for (const auto& [name, dim] : dims.params) {
             if (!seen.contains(name))
                 throw UnknownNames("the model has no dimension " + in_quotes(name));
         }
+    }
+
+    // What an expression becomes: unknown, if a name in it is replaced.
+    [[nodiscard]] NewDim in_expression(std::string_view text) const {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i <= text.size(); ++i) {
+            if (i < text.size() && is_of_name(text[i])) continue;
+            const auto found = params_.find(text.substr(begin, i - begin));
+            if (found != params_.end() && found->second.param != found->first) return {};
+            begin = i + 1;
+        }
+        return {std::nullopt, std::string(text)};
     }
 
     // A default of an input keeps its shape, which must fit.
@@ -203,7 +244,9 @@ class SettingDims {
     template <class Forget>
     void forget_sizes(Forget&& forget) {
         if (!dependents_) return;
-        forget(main_, [&](std::string_view name) { return dependents_->has(name); });
+        forget(main_, [&](std::string_view name) {
+            return dependents_->has(name) || (rewrites_ && dependents_->places().is_state(name));
+        });
         const auto all = [](std::string_view) { return true; };
         for (const Message& body : dependents_->bodies()) forget(body, all);
     }
@@ -238,12 +281,13 @@ class SettingDims {
 
     const model::Document& document_;
     Message main_;
+    bool rewrites_;
     std::map<std::string_view, NewDim> params_;
-    std::vector<std::pair<Message, const NewDim*>>
-        named_;                                       // dimensions with a name that is replaced
+    std::vector<std::pair<Message, NewDim>> named_;   // dimensions with names that are replaced
     std::vector<std::pair<Message, NewDim>> single_;  // of inputs
+    bool fills_ = false;                              // whether an unknown size becomes known
     Dependents::InputNames changed_;                  // inputs whose sizes changed
-    std::set<std::int64_t> sizes_;                    // what they were
+    ChangedSizes sizes_;
     std::map<std::string_view, Input> inputs_;
     std::optional<Dependents> dependents_;  // if inputs changed
     DimReport report_;

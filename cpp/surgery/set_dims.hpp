@@ -8,29 +8,24 @@
 #include <vector>
 
 #include "model/document.hpp"
+#include "surgery/size_places.hpp"
 
 namespace onnxmap::surgery {
-
-/// A number, or a name; neither: the dimension is unknown.
-struct NewDim {
-    std::optional<std::int64_t> value;
-    std::string param;
-
-    bool operator==(const NewDim&) const = default;
-};
 
 struct NewDims {
     std::vector<std::pair<std::string, NewDim>> params;               // by their names
     std::vector<std::pair<std::string, std::vector<NewDim>>> inputs;  // of the main graph
+    bool constants = false;  // whether the caller will rewrite constants
 };
 
 struct DimReport {
     std::vector<std::string> value_infos;  // the names of values whose stored types are gone
-    std::vector<std::string> constants;    // places of inputs that hold a number that was changed
+    std::vector<SizePlace> places;         // of constants that hold a number that was changed
 };
 
 /// Replaces names of dimensions in all types of the model, and dimensions of inputs. If the
-/// dimension of an input was a name, the new one replaces that name everywhere. If it was a number,
+/// dimension of an input was a name, the new one replaces that name everywhere. A dimension that is
+/// an expression of such a name becomes unknown. If the dimension of an input was a number,
 /// what is stored of values that depend on the input is out of date: their value infos go, those of
 /// called functions included, and numbers in the shapes of outputs, and of inputs of subgraphs,
 /// become unknown. Before the first edit, throws UnknownNames, std::invalid_argument if a dimension

@@ -1037,7 +1037,8 @@ class ValueInfo:
         """
         The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
-        Each dimension is an int, a str (`dim_param`) or None (unknown).
+        Each dimension is an int, a str (`dim_param`) or None (unknown). Placeholders that exporters write for
+        unknown sizes are None: `?`, `-1`, `None`, `unk__` with digits, negative numbers. `.proto` has them.
         """
 
     @shape.setter
@@ -2051,7 +2052,7 @@ class Graph:
 
         A dict by name, in the order of first use. Each name has a list of pairs: the name of an input, an
         output or an inner value of this graph, and the axis. For a sequence, a map or an optional, the axis is
-        that of its elements.
+        that of its elements. Placeholders such as `?` are no names; see `ValueInfo.shape`.
         """
 
     @property
@@ -3375,8 +3376,8 @@ def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
     """
 
 def set_dims(
-    document: Document, dims: Any, inputs: Any
-) -> tuple[builtins.list[str], builtins.list[str]]:
+    document: Document, dims: Any, inputs: Any, constants: bool
+) -> tuple[builtins.list[str], builtins.list[str], builtins.list[Any]]:
     """
     See `Model.set_dims`.
     """

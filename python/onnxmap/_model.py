@@ -546,25 +546,35 @@ class Model:
         self,
         dims: Mapping[str, int | str | None] | None = None,
         inputs: Mapping[str, Sequence[int | str | None]] | None = None,
+        constants: bool = False,
     ) -> DimReport:
         """Give dimensions other names or numbers, in all types that the model stores.
 
         Args:
             dims: numbers or new names of dimensions by their names, as `graph.dimension_params` has
                 them: `{"batch": 1}`; None makes them unknown. Each is replaced in inputs, outputs
-                and value infos, those of subgraphs and functions included.
+                and value infos, those of subgraphs and functions included. Expressions of such a
+                name become unknown.
             inputs: new shapes of inputs: `{"x": ["N", 3, None, None]}`. If a dimension was a name,
                 the name or number that is given replaces it everywhere; None replaces it only in
                 this input. If it was a number, stored shapes that depend on the input are out of
                 date: their value infos are removed, also in called functions and in training that
                 uses them, and numbers in the shapes of outputs and of inputs of subgraphs become
                 unknown. `infer_shapes()` finds them again.
+            constants: rewrite the constants that hold an old number as a size, if it is certain
+                what they must hold: the numbers of sizes, and the batch of the initial states of
+                LSTM, GRU and RNN. A constant that something else uses stays, and the node gets an
+                initializer of its own.
+
+        Placeholders that exporters write for unknown sizes are no names: `?`, `-1`, `None`, `unk__`
+        with digits. As a new dimension, each is as None, and so is -1.
 
         Returns:
-            The value infos that were removed, and the places of dense constants that still hold an
-            old number: sizes for Reshape, Expand, Tile, Slice, Split, Pad, Resize and
-            ConstantOfShape, if these depend on the input or are in a subgraph that does. A size
-            that a function takes as an input is not among them.
+            The value infos that were removed, the places of dense constants that still hold an old
+            number, and the places that were rewritten. A place is an input of a node that takes
+            sizes or an initial state, or of one that makes these from constants. The node depends
+            on the input, or is in a subgraph or function that does. A size that a function takes
+            as an input is not among them.
 
         Raises:
             UnknownNameError: no dimension has that name, or no input.
@@ -572,8 +582,8 @@ class Model:
                 another rank, or none that is known; or its default has another shape.
             LimitError: `limit.text_bytes`: the places of constants are too long together.
         """
-        reports = import_module("onnxmap._show.reports")
-        return reports.DimReport(*_core.set_dims(self._open(), dims, inputs))
+        found = _core.set_dims(self._open(), dims, inputs, constants)
+        return import_module("onnxmap._make.size_constants").dim_report(*found, self.ir_version)
 
     def prune(self) -> PruneReport:
         """Remove what no output needs, in subgraphs, functions and training, too.

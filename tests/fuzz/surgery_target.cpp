@@ -150,6 +150,7 @@ class Verbs {
             for (std::size_t i = rank(input); i > 0; --i)
                 dims.inputs.back().second.push_back(dim());
         });
+        dims.constants = random_.one_in(2);
         surgery::set_dims(*document_, dims);
     }
 

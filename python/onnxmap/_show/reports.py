@@ -14,10 +14,12 @@ class DimReport(NamedTuple):
         value_infos: the names of values whose stored types were removed.
         constants: the node inputs that are constants and still hold a number that was changed,
             like "graph.node[3].input[1]".
+        rewritten: the node inputs that are constants and hold the new number now.
     """
 
     value_infos: list[str]
     constants: list[str]
+    rewritten: list[str]
 
     def _repr_html_(self) -> str:
         return describe_html(self)

@@ -2,8 +2,8 @@
 
 Weights go from file to file, and only --dedupe reads some. Options that remove, replace or make
 something say what. --set-dims and --set-shape remove value infos that would be wrong. The constants
-that they list hold a number that was changed, and stay as they are. If an option is refused,
-nothing is written.
+that they list hold a number that was changed; --constants rewrites those that are certain. If an
+option is refused, nothing is written.
 
 Example: onnxmap edit demo.onnx small.onnx --set-dims batch=1 --prune
 """
@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import onnxmap
-from onnxmap.cli.arguments import Completer, at_least_one, nothing, pair, size, valued
+from onnxmap.cli.arguments import Completer, at_least_one, flag, nothing, pair, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
@@ -65,6 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         valued(group, name, form, text, offered, **option, **default)
     for name, text in _PLAIN.items():
         group.add_argument(name, dest="verbs", action="append_const", const=(name, None), help=text)
+    flag(parser, "--constants", "let changed dimensions change the constants that hold their sizes")
     add_ending_options(parser)
 
 
@@ -85,12 +86,14 @@ def run(arguments: Namespace) -> None:
         said = []
         for name, value in arguments.verbs:
             with wrong_values():
-                model, found = _carried_out(model, name, value)
+                model, found = _carried_out(model, name, value, arguments.constants)
             said.append({"verb": name, **found})
         save_or_show(before, model, arguments, said)
 
 
-def _carried_out(model: onnxmap.Model, name: str, value: Any) -> tuple[onnxmap.Model, Any]:
+def _carried_out(
+    model: onnxmap.Model, name: str, value: Any, constants: bool
+) -> tuple[onnxmap.Model, Any]:
     """Carry a verb out; return the model to go on with, and the report by its parts."""
     graph: Any = model.graph
     found: Any = None
@@ -112,7 +115,7 @@ def _carried_out(model: onnxmap.Model, name: str, value: Any) -> tuple[onnxmap.M
             new = onnxmap.make_node(value[1], nodes[0].inputs, nodes[-1].outputs)
             graph.replace(nodes, [new])
         case "--set-dims" | "--set-shape":
-            found = model.set_dims(*value)
+            found = model.set_dims(value[0], value[1], constants)
         case "--extract":
             model = _extracted(model, value)
         case "--inline-functions":
@@ -161,12 +164,12 @@ def _asking_onnx(what: str, call: Callable[[], None]) -> None:
         raise UsageError(f"onnx cannot {what}: {reason}") from None
 
 
-def _dims(text: str) -> tuple[dict[str, Any]]:
+def _dims(text: str) -> tuple[dict[str, Any], None]:
     pairs = [pair(each) for each in text.split(",")]
     dims = {name: _dim(value) for name, value in pairs}
     if len(dims) < len(pairs):
         raise UsageError(f"a name is given twice: {text}")
-    return (dims,)
+    return dims, None
 
 
 def _shape(text: str) -> tuple[None, dict[str, Any]]:
@@ -174,8 +177,8 @@ def _shape(text: str) -> tuple[None, dict[str, Any]]:
     return None, {name: [_dim(word) for word in shape.split(",")]}
 
 
-def _dim(word: str) -> int | str | None:
-    return None if word == "?" else int(word) if re.fullmatch("-?[0-9]+", word) else word
+def _dim(word: str) -> int | str:
+    return int(word) if re.fullmatch("-?[0-9]+", word) else word
 
 
 _values = complete_names(value_names, "=,:")

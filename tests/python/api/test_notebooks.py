@@ -197,8 +197,12 @@ def test_reports_are_tables(model: onnxmap.Model, tmp_path: Path) -> None:
     model.initializers["unused"] = np.zeros(3, np.float32)
     rebased = model.rebase({"w": np.ones((2, 3), np.float32)}, strict=False)
     assert facts_of(rebased) == {"matched": "w", "missing": "<i>shape, unused", "unused": ""}
-    assert facts_of(model.set_dims({"N": 5})) == {"value_infos": "", "constants": ""}
-    long = onnxmap.DimReport([f"<i>{n}" for n in range(9)], [])
+    assert facts_of(model.set_dims({"N": 5})) == {
+        "value_infos": "",
+        "constants": "",
+        "rewritten": "",
+    }
+    long = onnxmap.DimReport([f"<i>{n}" for n in range(9)], [], [])
     assert facts_of(long)["value_infos"].endswith(", <i>7, ... 1 more")
     pruned = facts_of(model.prune())
     assert pruned["initializers"] == "<i>shape, unused, <b>sparse"

@@ -99,7 +99,7 @@ def test_they_keep_no_old_number() -> None:
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("f", 1)]
     model = loads(helper.make_model(graph, functions=[function], opset_imports=opsets))
     assert model.set_dims(inputs={"x": [5]}) == DimReport(
-        ["i"], ['functions[0].attribute_proto["g"].g.node[0].input[1]']
+        ["i"], ['functions[0].attribute_proto["g"].g.node[0].input[1]'], []
     )
     inner = saved(model).functions[0].attribute_proto[0].g
     assert not inner.output[0].type.tensor_type.shape.dim[0].HasField("dim_value")
