@@ -183,12 +183,12 @@ TypeChanges find_type_changes(const model::Document& document, const model::Inli
         source::guard_reads(document.source(), [&] { return find_candidates(document, inlines); });
     const std::vector<const DataTypeInfo*> types = types_of(found.names);
     TypeChanges changes;
+    changes.has_candidates = !found.tensors.empty();
     std::vector<std::string_view> fixed;
     source::guard_reads(document.source(), [&] {
         const onnx::Message root = document.root();
         const std::int64_t opset = opset_of(root);
         std::size_t graph = found.graphs.size();  // that was added last
-    changes.has_candidates = !found.tensors.empty();
         for (std::size_t i = 0; i < found.tensors.size(); ++i) {
             const Candidate& each = found.tensors[i];
             const std::string& name = found.names[i];
@@ -220,6 +220,7 @@ TypeChanges find_checkpoint_changes(
     });
     const std::vector<const DataTypeInfo*> types = types_of(found.names);
     TypeChanges changes;
+    changes.has_candidates = !found.tensors.empty();
     for (std::size_t i = 0; i < found.tensors.size(); ++i) {
         const Candidate& each = found.tensors[i];
         if (types[i] == nullptr || types[i] == each.type) continue;
@@ -230,4 +231,3 @@ TypeChanges find_checkpoint_changes(
 }
 
 }  // namespace onnxmap::save
-    changes.has_candidates = !found.tensors.empty();

@@ -44,10 +44,10 @@ struct TypeChanges {
         std::vector<const std::uint8_t*> tensors;
     };
 
+    bool has_candidates = false;  // initializers whose type could change
     std::unordered_map<const std::uint8_t*, TypeChange> by_tensor;
     std::vector<OfGraph> graphs;
 
-    bool has_candidates = false;  // initializers whose type could change
     [[nodiscard]] const TypeChange* find(const onnx::Message& tensor) const {
         const auto found = by_tensor.find(tensor.key());
         return found == by_tensor.end() ? nullptr : &found->second;
