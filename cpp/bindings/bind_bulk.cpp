@@ -14,6 +14,7 @@
 #include "bindings/initializer_names.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/rounded_doubles.hpp"
 #include "bindings/work_and_tell.hpp"
 #include "bulk/read_items.hpp"
 #include "bulk/tensor_stream.hpp"
@@ -125,7 +126,9 @@ class ArrayMaker {
         for (std::uint64_t begin = 0; begin < item.count; begin += kCastAtOnce) {
             const py::slice part(static_cast<py::ssize_t>(begin),
                                  static_cast<py::ssize_t>(begin + kCastAtOnce), 1);
-            python_object<"numpy", "copyto">()(to[part], from[part], py::arg("casting") = "unsafe");
+            python_object<"numpy", "copyto">()(to[part],
+                                               castable_to(*item.array, from[part], *item.made),
+                                               py::arg("casting") = "unsafe");
             check_signals();
         }
         if (!bulk_.copies) cast.attr("flags").attr("writeable") = false;

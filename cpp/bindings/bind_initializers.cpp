@@ -282,8 +282,7 @@ Handle in_type_of(const Form& old, const Handle& made) {
                              ", and the values are " + std::string(from.name) +
                              ": convert them first");
     }
-    return tensor_of(wrap_message(made).attr("numpy")().attr("astype")(numpy_dtype(to)),
-                     ArrayMemory::held);
+    return tensor_of(wrap_message(made).attr("numpy")(numpy_dtype(to)), ArrayMemory::held);
 }
 
 void replace_values(const Initializers& self, const py::object& name, const py::object& values) {

@@ -10,6 +10,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_file.hpp"
+#include "bindings/rounded_doubles.hpp"
 #include "bindings/tensor_access.hpp"
 #include "bindings/tensor_parts.hpp"
 
@@ -44,7 +45,9 @@ py::object castable(Values& values, const py::object& dtype) {
         !can_cast(numpy_dtype(values.type()), dtype, "unsafe").cast<bool>()) {
         return read_array(values, *Conversion::find(values.type(), wide), false);
     }
-    return view_or_decoded(values);
+    const py::object array = view_or_decoded(values);
+    const onnx::DataTypeInfo* const to = find_type(dtype);
+    return to == nullptr ? array : castable_to(*to, array, values.type());
 }
 
 py::object converted_array(Values& values, const py::object& dtype, bool writable) {
@@ -233,7 +236,8 @@ ml_dtypes.
 
 Args:
     dtype: convert to this type, a NumPy dtype or an onnxmap.DataType. The values are those of
-        `astype`: rounded to nearest, ties to even, and infinite if too large.
+        `astype`: rounded to nearest, ties to even, and infinite if too large. A DOUBLE is
+        rounded once, unlike by ml_dtypes.
     out: write the values into this array of the same shape, converted to its dtype, and return
         it.
     copy: None copies only if needed. True always copies, and the copy is writable. False raises

@@ -2527,7 +2527,8 @@ class Tensor:
 
         Args:
             dtype: convert to this type, a NumPy dtype or an onnxmap.DataType. The values are those of
-                `astype`: rounded to nearest, ties to even, and infinite if too large.
+                `astype`: rounded to nearest, ties to even, and infinite if too large. A DOUBLE is
+                rounded once, unlike by ml_dtypes.
             out: write the values into this array of the same shape, converted to its dtype, and return
                 it.
             copy: None copies only if needed. True always copies, and the copy is writable. False raises
