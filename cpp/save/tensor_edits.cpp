@@ -62,7 +62,7 @@ std::string cast_node(const TypeChange& change) {
     constexpr std::uint64_t kInt = 2;  // AttributeProto.AttributeType.INT
     const std::string to =
         model::text_value(field<"AttributeProto.name">, "to").encoded +
-        varint_field(field<"AttributeProto.i">, static_cast<std::uint64_t>(change.from->type)) +
+        varint_field(field<"AttributeProto.i">, static_cast<std::uint64_t>(change.of_value->type)) +
         varint_field(field<"AttributeProto.type">, kInt);
     return model::text_value(field<"NodeProto.input">, change.name).encoded +
            model::text_value(field<"NodeProto.output">, change.old_name).encoded +
@@ -133,9 +133,11 @@ void TensorEdits::add_casts(const TypeChanges::OfGraph& changed, const TypeChang
     std::vector<EncodedField> added;
     added.reserve(changed.tensors.size());
     for (const std::uint8_t* const key : changed.tensors) {
-        added.push_back(text_field(nodes, cast_node(changes.by_tensor.at(key))));
+        const TypeChange& change = changes.by_tensor.at(key);
+        if (change.name != change.old_name) added.push_back(text_field(nodes, cast_node(change)));
     }
-    const auto fields = model::fields_of(changed.graph);
+    const std::vector<std::uint64_t> gone(changed.old_casts.begin(), changed.old_casts.end());
+    const auto fields = model::fields_of(changed.graph)->erase(nodes, gone);
     const auto place =
         fields->count(nodes) == 0 ? std::nullopt : std::optional(fields->find(nodes, 0));
     edits_[changed.graph.key()] = fields->replace(0, place, added);

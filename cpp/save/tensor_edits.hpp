@@ -34,8 +34,9 @@ class TensorEdits {
     /// Gives a tensor whose values were placed the type of these, and another name.
     void change_type(const onnx::Message& tensor, const TypeChange& change);
 
-    /// Adds a node Cast for each of the changed tensors of a graph, in front of its nodes. The
-    /// value that it makes has the old name and type of the tensor.
+    /// Adds a node Cast for each changed tensor of a graph that needs one, in front of its nodes:
+    /// the value that it makes has the old name and type of the tensor. Removes those of an earlier
+    /// save.
     void add_casts(const TypeChanges::OfGraph& changed, const TypeChanges& changes);
 
     /// Replaces a text field, or one of bytes, of any message.

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/initializer_casts.hpp"
 #include "model/message_walk.hpp"
 #include "model/name_table.hpp"
 #include "model/node.hpp"
@@ -35,8 +36,9 @@ struct Candidate {
 struct Candidates {
     std::vector<onnx::Message> graphs;
     std::vector<Candidate> tensors;
-    std::vector<std::string> names;  // of them
-    model::TextSet names_taken;      // those that a new name could be
+    std::vector<std::string> names;                                         // of them
+    std::unordered_map<const std::uint8_t*, model::InitializerCast> casts;  // by their keys
+    model::TextSet names_taken;  // those that a new name could be
 };
 
 // Every new name ends with the name of a type: see free_name().
@@ -101,6 +103,9 @@ Candidates find_candidates(const model::Document& document, const model::InlineT
         add_candidates(
             found, graph,
             [&](const tensor::Header& tensor) { return inlines.decides_shape(tensor); }, fixed);
+        for (auto& each : model::initializer_casts(document, graph)) {
+            found.casts.emplace(each.tensor.key(), each);
+        }
     });
     model::for_each_node(document, [&](const std::string&, const onnx::Message& message) {
         const model::Node node(message);
@@ -126,7 +131,7 @@ std::int64_t first_opset(const DataTypeInfo& type) {
 
 // Throws if the model is too old for a Cast between two types.
 void check_versions(const onnx::Message& model, std::int64_t opset, const TypeChange& change) {
-    for (const DataTypeInfo* type : {change.from, change.to}) {
+    for (const DataTypeInfo* type : {change.of_value, change.to}) {
         const std::int64_t since = first_opset(*type);
         if (opset == 0) {
             throw Error("save.opset",
@@ -194,10 +199,19 @@ TypeChanges find_type_changes(const model::Document& document, const model::Inli
             const std::string& name = found.names[i];
             if (types[i] == nullptr || types[i] == each.type) continue;
             if (each.is_fixed) fixed.push_back(name);
-            TypeChange change{name, free_name(found, name, *types[i]), each.type, types[i]};
-            check_versions(root, opset, change);
             if (each.graph != std::exchange(graph, each.graph)) {
                 changes.graphs.push_back({found.graphs[each.graph], {}});
+            }
+            TypeChange change{name, name, each.type, types[i], each.type};
+            const auto cast = found.casts.find(each.tensor.key());
+            if (cast != found.casts.end()) {
+                change.old_name = change.name = cast->second.name;
+                change.of_value = cast->second.type;
+                changes.graphs.back().old_casts.insert(cast->second.position);
+            }
+            if (change.of_value != change.to) {
+                change.name = free_name(found, change.old_name, *change.to);
+                check_versions(root, opset, change);
             }
             changes.graphs.back().tensors.push_back(each.tensor.key());
             changes.by_tensor.emplace(each.tensor.key(), std::move(change));
@@ -224,8 +238,8 @@ TypeChanges find_checkpoint_changes(
     for (std::size_t i = 0; i < found.tensors.size(); ++i) {
         const Candidate& each = found.tensors[i];
         if (types[i] == nullptr || types[i] == each.type) continue;
-        changes.by_tensor.emplace(each.tensor.key(),
-                                  TypeChange{found.names[i], found.names[i], each.type, types[i]});
+        changes.by_tensor.emplace(each.tensor.key(), TypeChange{found.names[i], found.names[i],
+                                                                each.type, types[i], each.type});
     }
     return changes;
 }

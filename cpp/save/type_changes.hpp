@@ -25,10 +25,11 @@ using TypesOf =
     std::function<std::vector<const onnx::DataTypeInfo*>(std::span<const std::string> names)>;
 
 struct TypeChange {
-    std::string old_name;
-    std::string name;  // in the new model; the old one if no node Cast follows
+    std::string old_name;  // without the type that an earlier save added
+    std::string name;      // in the new model; the old one if no node Cast follows
     const onnx::DataTypeInfo* from;
     const onnx::DataTypeInfo* to;
+    const onnx::DataTypeInfo* of_value;  // with the old name
 };
 
 /// The type of a tensor in the new file. Throws Error `tensor.dtype`.
@@ -38,10 +39,12 @@ struct TypeChange {
 }
 
 struct TypeChanges {
-    /// The changed initializers of a graph, by their keys, in file order.
+    /// The changed initializers of a graph, by their keys, in file order, and the positions of the
+    /// nodes Cast that an earlier save added for them.
     struct OfGraph {
         onnx::Message graph;
         std::vector<const std::uint8_t*> tensors;
+        std::set<std::uint64_t> old_casts = {};
     };
 
     bool has_candidates = false;  // initializers whose type could change
@@ -56,9 +59,10 @@ struct TypeChanges {
 
 /// The changes in a model. Asks `types_of` once for all floating-point initializers of graphs and
 /// subgraphs; those that decide a shape, sparse ones, and those in functions and training_info are
-/// left out. Throws Error `save.dtype` if an initializer is also an input of its graph, if
-/// its name stands twice, or if training_info uses it; `save.opset` if the model is too old for the
-/// nodes Cast.
+/// left out. If an earlier save changed the type, its node Cast goes, and a new one follows only if
+/// the new type is not that of the value. Throws Error `save.dtype` if an initializer is also an
+/// input of its graph, if its name stands twice, or if training_info uses it; `save.opset` if the
+/// model is too old for the nodes Cast.
 [[nodiscard]] TypeChanges find_type_changes(const model::Document& document,
                                             const model::InlineTensors& inlines,
                                             const TypesOf& types_of);

@@ -90,8 +90,8 @@ def save(
             "float8_e4m3fnuz", "float8_e5m2" or "float8_e5m2fnuz". Or a mapping of names, or globs
             of names, to types; the first one that matches counts, the others keep their type. A
             node Cast gives each converted initializer its old name and type back, so that the model
-            computes in the types that it had. Sparse initializers, those that decide a shape, and
-            those in functions and training_info stay as they are.
+            computes in the types that it had; those of an earlier save go. Sparse initializers,
+            those that decide a shape, and those in functions and training_info stay as they are.
         allow_loss: with `dtype`, write values that are too large for their new type: as infinity,
             or as the largest number of a type of 8 bits. And write those of tensors of at most 1024
             elements that become 0.

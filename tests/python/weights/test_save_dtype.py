@@ -311,3 +311,69 @@ def test_edited_models(tmp_path: Path) -> None:
     assert saved.graph.nodes[4].name == "first"
     assert (saved.initializers["w1.bfloat16"].numpy() == 0.25).all()
     assert "w1" in model.initializers
+
+
+def nested() -> tuple[list[Any], list[Any], list[Any], dict[str, Any]]:
+    """Subgraphs that use a weight of the graph, and one of their own."""
+    own = [numpy_helper.from_array(np.linspace(0, 1, 8, dtype=np.float32), "inner")]
+    value = helper.make_tensor_value_info("t", 1, [1, 8])
+    then = helper.make_graph(
+        [helper.make_node("Add", ["h", "inner"], ["t"])], "t", [], [value], own
+    )
+    other = helper.make_graph([helper.make_node("Mul", ["h", "b"], ["t"])], "e", [], [value])
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+        helper.make_node("Cast", ["s"], ["c"], to=TensorProto.BOOL),
+        helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
+    ]
+    rng = np.random.default_rng(4)
+    return nodes, [1, 8], [1, 8], {"w": rng.normal(size=(8, 8)), "b": rng.normal(size=8)}
+
+
+@pytest.mark.parametrize("make", [mlp, attention, nested])
+def test_a_copy_gets_another_type(make: Callable[[], Any], tmp_path: Path) -> None:
+    """The nodes Cast of the first save go, or convert from the new type."""
+    source = write(built(make), tmp_path / "m.onnx")
+    onnxmap.load(source).save(tmp_path / "half.onnx", dtype="float16", sync=False)
+    half = onnxmap.load(tmp_path / "half.onnx")
+    x = np.random.default_rng(5).normal(size=half.graph.inputs[0].shape).astype(np.float32)
+    (expected,) = run(tmp_path / "half.onnx", {"x": x})
+    path = tmp_path / "s.onnx"
+
+    half.save(path, dtype="float32", sync=False)
+    back, first = onnx.load(path), onnx.load(source)
+    # The weights in subgraphs are part of a node, and were rounded.
+    assert back.graph.node == first.graph.node or make is nested
+    assert [each.name for each in back.graph.initializer] == [
+        each.name for each in first.graph.initializer
+    ]
+    assert all(each.data_type == TensorProto.FLOAT for each in back.graph.initializer)
+    assert np.array_equal(run(path, {"x": x})[0], expected)
+
+    half.save(path, dtype="bfloat16", sync=False)
+    casts = [node for node in onnx.load(path).graph.node if node.op_type == "Cast"]
+    names = [each.name for each in first.graph.initializer]
+    assert [node.input[0] for node in casts][: len(names)] == [f"{name}.bfloat16" for name in names]
+    assert {node.attribute[0].i for node in casts[: len(names)]} == {TensorProto.FLOAT}
+    assert np.allclose(run(path, {"x": x})[0], expected, atol=0.2)
+
+    half.save(path, dtype="float16", sync=False)
+    assert path.read_bytes() == (tmp_path / "half.onnx").read_bytes()
+    for each in (path, tmp_path / "half.onnx"):
+        onnx.checker.check_model(each, full_check=True)
+        assert list(onnxmap.load(each).check()) == []
+
+
+def test_casts_that_stay(tmp_path: Path) -> None:
+    """Those of an initializer that something else uses, or that a save did not name."""
+    arrays = {name: np.ones(3, np.float16) for name in ("a.float16", "b.float16", "c", "d.float32")}
+    model = as_model(arrays)
+    del model.graph.output[1:]  # a.float16 is an output
+    for made, of in (("a", "a.float16"), ("b2", "b.float16"), ("e", "c"), ("d", "d.float32")):
+        model.graph.node.append(helper.make_node("Cast", [of], [made], to=TensorProto.FLOAT))
+    onnxmap.save(model, tmp_path / "s.onnx", dtype="float32", sync=False)
+    saved = onnx.load(tmp_path / "s.onnx")
+    assert [node.input[0] for node in saved.graph.node] == [
+        *(f"{name}.float32" for name in arrays), *arrays
+    ]  # fmt: skip
