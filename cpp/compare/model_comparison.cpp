@@ -126,7 +126,13 @@ ModelComparison::ModelComparison(const TwoDocuments& documents, Differences& fou
             kRoomPerByte * (documents.a.root().nbytes() + documents.b.root().nbytes())),
       depth_left_(std::max(documents.a.limits().depth, documents.b.limits().depth) + 1) {}
 
-void ModelComparison::run() { compare_models(documents_.a.root(), documents_.b.root()); }
+void ModelComparison::run() {
+    if (documents_.options.casts) {
+        note_casts(documents_.a);
+        note_casts(documents_.b);
+    }
+    compare_models(documents_.a.root(), documents_.b.root());
+}
 
 void ModelComparison::compare_models(const Message& a, const Message& b) {
     for (const Row& each : a.table().fields) {
@@ -227,6 +233,8 @@ void ModelComparison::compare_lists(const Row& row, const Message& a, const Mess
     Elements of_b(b, row);
     if (of_a.count() == 0 && of_b.count() == 0) return;
     if (&onnx::kSchema.message_of(row) == &onnx::message<"NodeProto">) {
+        drop_casts(of_a);
+        drop_casts(of_b);
         compare_nodes(row, of_a, of_b);
         return;
     }
@@ -239,7 +247,7 @@ void ModelComparison::compare_lists(const Row& row, const Message& a, const Mess
         std::string key;
         const auto key_in = [&](const Elements& elements) {
             return [&](std::uint32_t i) -> std::string_view {
-                key = '=' + key_of(row, elements.at(i));
+                key = '=' + key_in_list(row, elements.at(i));
                 return key;
             };
         };

@@ -6,6 +6,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -118,6 +121,11 @@ class ModelComparison {
     void compare_tensor_values(const Message& a, const Message& b);
     // Whether the values of two types may be the same.
     [[nodiscard]] bool can_compare(std::int32_t type_a, std::int32_t type_b) const;
+    // The initializers that a save gave another type count by the names that they had before, and
+    // the nodes Cast that it added do not count.
+    void note_casts(const model::Document& document);
+    void drop_casts(Elements& nodes) const;
+    [[nodiscard]] std::string key_in_list(const Row& row, const Message& element) const;
     // A job without the bytes.
     [[nodiscard]] TensorJob job_of(const Message& a, const Message& b);
     void report_tensor(const TensorJob& job, TensorDifference difference);
@@ -142,6 +150,8 @@ class ModelComparison {
     std::vector<UnmatchedTensor> only_in_b_;
     ReadBytes read_a_;
     ReadBytes read_b_;
+    std::unordered_map<const std::uint8_t*, std::string_view> old_names_;  // of such initializers
+    std::unordered_set<const std::uint8_t*> casts_;                        // keys of such nodes
     std::uint64_t room_;
     std::uint32_t depth_left_;
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "compare/model_comparison.hpp"
+#include "model/initializer_casts.hpp"
+#include "model/message_walk.hpp"
 #include "model/overlap_limit.hpp"
 #include "onnx/schema.hpp"
 
@@ -143,8 +145,32 @@ void ModelComparison::compare_tensor_fields(const Message& a, const Message& b) 
     compare_unknown_fields(a, b);
 }
 
+void ModelComparison::note_casts(const model::Document& document) {
+    model::for_each_graph(document, [&](const std::string&, const Message& graph) {
+        for (const model::InitializerCast& each : model::initializer_casts(document, graph)) {
+            old_names_.emplace(each.tensor.key(), each.name);
+            casts_.insert(each.node.key());
+        }
+    });
+}
+
+void ModelComparison::drop_casts(Elements& nodes) const {
+    if (casts_.empty()) return;
+    std::vector<bool> dropped(nodes.count());
+    for (std::uint32_t i = 0; i < nodes.count(); ++i)
+        dropped[i] = casts_.contains(nodes.at(i).key());
+    nodes.drop(dropped);
+}
+
+std::string ModelComparison::key_in_list(const Row& row, const Message& element) const {
+    const auto old_name = old_names_.find(element.key());
+    return old_name == old_names_.end() ? key_of(row, element) : std::string(old_name->second);
+}
+
 void ModelComparison::compare_tensors(const Message& a, const Message& b) {
-    compare_field(field<"TensorProto.name">, a, b);
+    if (!old_names_.contains(a.key()) && !old_names_.contains(b.key())) {
+        compare_field(field<"TensorProto.name">, a, b);
+    }
     compare_tensor_fields(a, b);
     TensorDifference::Side in_a = side_of(a);
     TensorDifference::Side in_b = side_of(b);

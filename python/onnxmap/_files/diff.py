@@ -71,7 +71,8 @@ def diff(
             domain and version of the model), "docs" (doc strings), "names" (of nodes and graphs),
             or several of them.
         cast: compare tensors of two floating-point types by value: as float32, or as float64 if
-            one of them is. Their types are then ignored.
+            one of them is. Their types are then ignored. So are the nodes Cast that a save with
+            `dtype` added: its tensor `w.float16` is `w`.
         threads: how many threads compare; None for as many as help.
         progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`, which
             count the large tensors of one model.

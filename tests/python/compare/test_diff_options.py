@@ -123,3 +123,66 @@ def test_ignored_names(names: list[str]) -> None:
     other.graph.nodes[1].op_type = "Neg"
     found = onnxmap.diff(model, other, ignore="names")
     assert [node.where for node in found.nodes.changed] == ["graph.node[1]"]
+
+
+def copies(folder: Path) -> dict[str, onnxmap.Model]:
+    """A model with a subgraph, and copies with other types."""
+    value = helper.make_tensor_value_info("t", 1, [4])
+    own = [numpy_helper.from_array(np.float32([0.1, 0.2, 0.3, 1e-3]), "inner")]
+    branch = helper.make_graph(
+        [helper.make_node("Add", ["w", "inner"], ["t"])], "b", [], [value], own
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["x"], ["c"], to=9),
+            helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch),
+        ],
+        "g",
+        [helper.make_tensor_value_info("x", 1, [])],
+        [helper.make_tensor_value_info("y", 1, [4])],
+        [numpy_helper.from_array(np.float32([0.7, 1 / 3, 100.1, 2]), "w")],
+    )
+    imports = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    made = {"float32": onnxmap.loads(model.SerializeToString())}
+    for name in ("float16", "bfloat16", "float64"):
+        onnxmap.save(model, folder / "m.onnx", dtype=name, sync=False)
+        made[name] = onnxmap.loads((folder / "m.onnx").read_bytes())
+    return made
+
+
+def test_a_copy_with_another_type_is_the_model(tmp_path: Path) -> None:
+    """Its tensors are compared with those of the same names, and its nodes Cast do not count."""
+    made = copies(tmp_path)
+    for name, precision in (("float16", 2.0**-11), ("bfloat16", 2.0**-8), ("float64", 0.0)):
+        for a, b in ((made["float32"], made[name]), (made[name], made["float32"])):
+            assert onnxmap.diff(a, b, cast=True, rtol=2 * precision, atol=2.0**-25).same
+            found = onnxmap.diff(a, b, cast=True, rtol=precision / 64)
+            assert found.same == (name == "float64")
+            assert [
+                (each.name, each.kind) for each in found.tensors if each.name.startswith("w")
+            ] == ([] if found.same else [(next(iter(a.initializers)), "changed")])
+            assert not found.nodes or name != "float64"
+            plain = onnxmap.diff(a, b)
+            assert {each.kind for each in plain.tensors} == {"added", "removed"}
+            assert plain.nodes
+    assert onnxmap.diff(made["float16"], made["bfloat16"], cast=True, rtol=2.0**-7).same
+    changed = made["float16"]
+    changed.initializers["w.float16"] = np.float16([0.7, 1 / 3, 100, 9])
+    (tensor,) = onnxmap.diff(made["float32"], changed, cast=True, rtol=2.0**-8).tensors
+    assert (tensor.name, tensor.name_b, tensor.changed) == ("w", "w.float16", 1)
+    assert (tensor.max_abs, tensor.max_abs_at) == (7.0, (3,))
+
+
+def test_a_cast_of_the_model_itself_counts() -> None:
+    weight = numpy_helper.from_array(np.ones(4, np.float16), "w")
+    imports = [helper.make_opsetid("", 21)]
+    pair = []
+    for to in (1, 11):
+        graph = helper.make_graph(
+            [helper.make_node("Cast", ["w"], ["y"], to=to)], "g", [], [], [weight]
+        )
+        pair.append(
+            onnxmap.loads(helper.make_model(graph, opset_imports=imports).SerializeToString())
+        )
+    assert len(onnxmap.diff(*pair, cast=True).nodes) == 1
