@@ -156,12 +156,15 @@ def write_valid_nodes(folder: Path, count: int) -> None:
     """Write a chain of `count` nodes as `write_nodes` does, in a model that breaks no rule."""
     operators = ("MatMul", "Add", "Mul", "Sub", "Div", "Max", "Min", "Pow")
     specs = [tensor(f"/layers.{i}/w", FLOAT, (4, 4), i) for i in range(48)]
+    # A Concat with one of them keeps the shape, which the next nodes need.
+    specs += [tensor(f"/none.{i}/w", FLOAT, ((0, 4), (4, 0))[i], i) for i in range(2)]
     graph = Message()
     previous = "x"
     for i in range(count):
         operator = "Concat" if i % 4 == 0 else operators[i % len(operators)]
+        weight = f"/none.{i % 2}/w" if operator == "Concat" else f"/layers.{i % 48}/w"
         output = f"/layers.{i % 48}/{operator}_{i}_o"
-        body = node(operator, [previous, f"/layers.{i % 48}/w"], [output], f"{operator}_{i}")
+        body = node(operator, [previous, weight], [output], f"{operator}_{i}")
         if operator == "Concat":  # its one attribute
             body.message(5, Message().text(1, "axis").integer(3, i % 2).integer(20, 2))
         graph.message(1, body)

@@ -136,6 +136,7 @@ AttributeParts parts_of(const onnx::Message& attribute) {
             if (parts.value != row) parts.other = row;
             parts.has_messages = parts.has_messages || row->is_message();
             if (row->type == wire::Type::bytes) parts.note_string(*row, found.text());
+            if (row == &field<"AttributeProto.s">) parts.text = found.text();
         }
     });
     return parts;

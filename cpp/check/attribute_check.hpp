@@ -17,6 +17,7 @@ struct AttributeParts {
     std::string_view name;
     std::string_view reference;  // ref_attr_name
     std::optional<std::int32_t> type;
+    std::string_view text;                       // of the field s
     const wire::FieldRow* value = nullptr;       // the first field that has one
     const wire::FieldRow* other = nullptr;       // another one
     const wire::FieldRow* bad_string = nullptr;  // the field of the first that is not UTF-8

@@ -14,6 +14,7 @@
 #include "check/findings.hpp"
 #include "check/imports.hpp"
 #include "check/known_operators.hpp"
+#include "check/shape_store.hpp"
 #include "check/visible_values.hpp"
 #include "model/document.hpp"
 #include "model/inline_tensors.hpp"
@@ -105,6 +106,7 @@ struct Checking {
     std::vector<std::uint64_t> not_described_nodes = {};  // of each
     model::NameTable devices{};                           // the device configurations of the model
     VisibleValues visible = {};
+    ShapeStore shapes{};
     std::deque<std::string> names_of_weights = {};  // copies
     KeptFieldPaths kept = {};
     std::vector<ExternalRange> external = {};

@@ -9,6 +9,7 @@
 #include "check/metadata_check.hpp"
 #include "check/string_check.hpp"
 #include "check/tensor_check.hpp"
+#include "check/told_shape.hpp"
 #include "check/type_check.hpp"
 #include "model/dimension.hpp"
 #include "onnx/schema.hpp"
@@ -148,7 +149,8 @@ void GraphCheck::check_inputs() {
         const VisibleValues::Id id = checking_.visible.id(name);
         inputs_.emplace_back(id, place.index);
         checking_.visible.set_type(id, type);
-        body_.tell_shape(id, place);
+        // From one run of a subgraph to the next, shapes may change.
+        if (kind_ != GraphKind::subgraph) body_.tell_shape(id, input);
     });
     std::ranges::sort(inputs_);
     if (kind_ == GraphKind::initialization && fields_->count(row) > 0) {
@@ -161,17 +163,18 @@ void GraphCheck::check_initializers() {
     for_each(field<"GraphProto.initializer">,
              [&](const onnx::Message& tensor, const FieldPath& place) {
                  check_tensor(checking_, tensor, place);
-                 check_initializer(tensor, place);
+                 check_initializer(tensor, tensor, place);
              });
     for_each(field<"GraphProto.sparse_initializer">,
              [&](const onnx::Message& sparse, const FieldPath& place) {
                  check_sparse_tensor(checking_, sparse, place);
                  const auto values = sparse.child(field<"SparseTensorProto.values">);
-                 if (values) check_initializer(*values, place);
+                 if (values) check_initializer(*values, sparse, place);
              });
 }
 
-void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath& place) {
+void GraphCheck::check_initializer(const onnx::Message& tensor, const onnx::Message& value,
+                                   const FieldPath& place) {
     std::string_view name = tensor.text(field<"TensorProto.name">);
     if (name.empty()) {
         checking_.found(Rule::graph_initializer_name, place, "the initializer has no name");
@@ -208,21 +211,22 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath&
         checking_.visible.set_type(
             id, {onnx::ValueType::Kind::tensor, tensor.int64(field<"TensorProto.data_type">)});
     }
-    body_.tell_shape(id, place);
+    // From then on, whoever runs the model may give an input other values.
+    if (!is_input || !has_constants) body_.tell_shape(id, value, is_dense);
 }
 
 // Nodes that make these values come later.
 void GraphCheck::note_described_types() {
     VisibleValues& visible = checking_.visible;
     // An output's own type counts: readers do not look at a second one in value_info.
-    const auto note = [&](const onnx::Message& value, const FieldPath& place) {
+    const auto note = [&](const onnx::Message& value, const FieldPath&) {
         const std::string_view name = name_of_value(value);
         const onnx::ValueType type = type_of_value(value);
         if (name.empty() || !type.is_known()) return;
         const VisibleValues::Id id = visible.id(name);
         if (visible.is_visible(id) || visible.described_type(id).is_known()) return;
         visible.set_type(id, type);
-        body_.tell_shape(id, place);
+        body_.tell_shape(id, value);
     };
     for_each(field<"GraphProto.output">, note);
     for_each(field<"GraphProto.value_info">, note);
@@ -313,12 +317,12 @@ void GraphCheck::check_described(const onnx::Message& value, VisibleValues::Id i
         checking_.found(Rule::value_type, place,
                         [&] { return "the value is " + own.text() + ", and here " + told.text(); });
     }
-    const std::optional<Shape> shape = told_shape(value);
-    const Shape* const of_tensor = body_.told_shape(id);
-    if (!shape || of_tensor == nullptr || !contradict(*shape, *of_tensor)) return;
+    const Known& here = checking_.shapes.at(told_shape(checking_.shapes, value));
+    const Known& known = checking_.shapes.at(checking_.visible.shape(id));
+    if (!contradict(here, known)) return;
     checking_.found(Rule::value_shape, place, [&] {
-        return "the shape of the value is " + shape_text(*of_tensor) + ", and here " +
-               shape_text(*shape);
+        return "the shape of the value is " + shape_text(*known.dims) + ", and here " +
+               shape_text(*here.dims);
     });
 }
 

@@ -42,7 +42,9 @@ class GraphCheck {
     void check_fields();
     void check_inputs();
     void check_initializers();
-    void check_initializer(const onnx::Message& tensor, const FieldPath& place);
+    // `value`: the tensor, or the sparse tensor whose values it is.
+    void check_initializer(const onnx::Message& tensor, const onnx::Message& value,
+                           const FieldPath& place);
     void note_described_types();
     void check_outputs();
     void check_unused();

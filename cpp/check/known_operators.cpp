@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "check/shape_check.hpp"
+#include "check/shape_rules.hpp"
 
 namespace onnxmap::check {
 
@@ -41,7 +41,7 @@ KnownOperators::KnownOperators(const Versions& versions) : versions_(versions) {
         Set& set = sets_.at(i);
         onnx::for_each_operator(i, versions.at(i), [&](const onnx::Operator& op) {
             set.names.add(op.name());
-            set.found.push_back({true, op, decides_type(op), has_shape_rule(op)});
+            set.found.push_back({true, op, decides_type(op), shape_rule_of(op)});
         });
     }
 }

@@ -31,8 +31,8 @@ class KnownOperators {
     struct Found {
         bool is_described = false;                     // whether ONNX describes the set
         std::optional<onnx::Operator> operator_ = {};  // nothing: the set has none of that name
-        bool decides_type = false;    // whether an attribute decides the type of the first output
-        bool has_shape_rule = false;  // see shape_check.hpp
+        bool decides_type = false;     // whether an attribute decides the type of the first output
+        std::uint16_t shape_rule = 0;  // see shape_rules.hpp
     };
     [[nodiscard]] Found find(std::string_view domain, std::string_view op_type) const;
     /// Whether ONNX describes the imported version of a domain.

@@ -175,7 +175,7 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
         check_file(checking, findings, node, place);
     check_identifier(findings, parts.name, place);
     NodeFacts facts{.known = callee.known().operator_,
-                    .has_shape_rule = callee.known().has_shape_rule,
+                    .shape_rule = callee.known().shape_rule,
                     .function = callee.function(),
                     .is_not_described = callee.is_not_described()};
     if (!parts.attributes.empty()) {

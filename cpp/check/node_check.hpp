@@ -15,7 +15,7 @@ namespace onnxmap::check {
 /// What the checks of its values need to know of a node.
 struct NodeFacts {
     std::optional<onnx::Operator> known = {};    // its operator, if ONNX describes it
-    bool has_shape_rule = false;                 // of the operator
+    std::uint16_t shape_rule = 0;                // of the operator
     std::optional<std::uint32_t> function = {};  // the position of the function that it calls
     onnx::ValueType decided = {};                // of the first output, if an attribute decides it
     bool is_not_described = false;               // whether nobody describes the operator

@@ -7,6 +7,8 @@
 
 #include "check/node_check.hpp"
 #include "check/node_parts.hpp"
+#include "check/shape_rules.hpp"
+#include "check/told_shape.hpp"
 #include "model/value_uses.hpp"
 #include "onnx/schema.hpp"
 #include "os/parallel.hpp"
@@ -21,7 +23,7 @@ constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
 constexpr std::size_t kBatches = 16;   // that threads read ahead
 // Look-ups that are in flight at once.
 constexpr std::size_t kAhead = 16;
-constexpr std::uint32_t kHasShapeRule = 0x100;  // of an operator, beside the decided type
+constexpr unsigned kShapeRule = 8;  // where it begins in a number, beside the decided type
 
 }  // namespace
 
@@ -34,8 +36,10 @@ NodeListCheck::NodeListCheck(Checking& checking, const FieldPath& place,
       row_(row),
       owner_(owner),
       outer_(around.graph),
-      checks_shapes_(owner.operators != nullptr && checking.findings.wants(Rule::value_shape)),
-      shapes_(fields) {
+      checks_shapes_(owner.operators != nullptr &&
+                     (checking.findings.wants(Rule::value_shape) ||
+                      checking.findings.wants(Rule::operator_attribute_value))),
+      shapes_(checking.shapes) {
     checking_.visible.enter(around.sees_outer, around.is_last);
 }
 
@@ -55,6 +59,12 @@ void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& pl
     }
     visible.mark(id, mark);
     check_identifier(checking_.findings, name, place);
+}
+
+void NodeListCheck::tell_shape(VisibleValues::Id value, const onnx::Message& element,
+                               bool with_elements) {
+    if (!checks_shapes_) return;
+    checking_.visible.set_shape(value, check::told_shape(checking_.shapes, element, with_elements));
 }
 
 void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& place) {
@@ -137,11 +147,10 @@ void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings&
         if (!parts.name.empty()) note(Kind::named, parts.name, 0);
         note_names(Kind::used, parts.inputs);
         if (facts.known) {
-            events.all.push_back({{},
-                                  facts.known->position(),
-                                  facts.decided.code() | (facts.has_shape_rule ? kHasShapeRule : 0),
-                                  static_cast<std::uint16_t>(i - begin),
-                                  Kind::called});
+            events.all.push_back(
+                {as_text(element.bytes), facts.known->position(),
+                 facts.decided.code() | static_cast<std::uint32_t>(facts.shape_rule) << kShapeRule,
+                 static_cast<std::uint16_t>(i - begin), Kind::called});
         }
         if (facts.function) {
             events.all.push_back(
@@ -219,8 +228,13 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
         }
         check_identifier(checking_.findings, event.name, output);
     }
-    const onnx::ValueType told = visible.described_type(value);
+    judge_type(value, event, node);
+    judge_shape(value, event, node);
     visible.mark(value, Mark::is_made);
+}
+
+void NodeListCheck::judge_type(VisibleValues::Id value, const Event& event, std::uint64_t node) {
+    const onnx::ValueType told = checking_.visible.described_type(value);
     onnx::ValueType made = types_.output(node, event.slot);
     if (!made.is_known()) made = bodies_.output(node, event.slot);
     if (!made.is_known()) {
@@ -235,7 +249,31 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
                                    in_quotes(event.name) + " is " + told.text();
                         });
     }
-    visible.set_type(value, made);
+    checking_.visible.set_type(value, made);
+}
+
+void NodeListCheck::judge_shape(VisibleValues::Id value, const Event& event, std::uint64_t node) {
+    if (!checks_shapes_) return;
+    const ShapeStore::Id told = checking_.visible.described_shape(value);
+    const ShapeStore::Id made = shaped_ == node ? shapes_.made(event.slot) : ShapeStore::kNothing;
+    const Known& is_told = checking_.shapes.at(told);
+    const Known& is_made = checking_.shapes.at(made);
+    if (contradict(is_told, is_made)) {
+        const FieldPath place = place_of(node);
+        checking_.found(Rule::value_shape,
+                        FieldPath{&place, &field<"NodeProto.output">, event.slot}, [&] {
+                            return "the node makes the shape " + shape_text(*is_made.dims) +
+                                   ", and the graph says that " + in_quotes(event.name) + " has " +
+                                   shape_text(*is_told.dims);
+                        });
+    } else if (is_told.dims && is_made.dims && !is_made.elements) {
+        Numbers both(is_made.dims->begin(), is_made.dims->end());
+        for (std::size_t i = 0; i < both.size(); ++i) {
+            if (both[i] == kUnknown) both[i] = (*is_told.dims)[i];
+        }
+        return checking_.visible.set_shape(value, checking_.shapes.add({.dims = NumberView(both)}));
+    }
+    checking_.visible.set_shape(value, made == ShapeStore::kNothing ? told : made);
 }
 
 // The type of an output that the graph tells, and no input: it is one that the operator makes.
@@ -269,21 +307,31 @@ void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
                                            std::string(op.name()) + " takes both in one type");
         });
     });
-    if (checks_shapes_ && (event.slot & kHasShapeRule) != 0) judge_shapes(op, node);
+    if (checks_shapes_ && event.slot >> kShapeRule != 0) judge_shapes(op, event, node);
 }
 
-void NodeListCheck::judge_shapes(const onnx::Operator& op, std::uint64_t index) {
-    input_shapes_.assign(kLeastInputs, nullptr);
+void NodeListCheck::judge_shapes(const onnx::Operator& op, const Event& event,
+                                 std::uint64_t index) {
+    const onnx::Message node = fields_.message().inner(row_, {.bytes = as_bytes(event.name)});
+    shaped_ = index;
+    shapes_.begin(op, node);
     for (const auto& [slot, value, type] : types_.inputs()) {
-        if (slot >= input_shapes_.size()) input_shapes_.resize(slot + 1);
-        input_shapes_[slot] = shapes_.find(value);
+        shapes_.add_input(slot, checking_.visible.shape(value));
     }
-    if (std::ranges::none_of(input_shapes_, [](auto each) { return each != nullptr; })) return;
-    const auto wrong = wrong_shape(op, node(index), input_shapes_);
-    if (!wrong) return;
-    const FieldPath place = place_of(index);
-    checking_.found(Rule::value_shape, FieldPath{&place, &field<"NodeProto.input">, wrong->slot},
-                    [&] { return std::string(op.name()) + ": " + wrong->message; });
+    apply_shape_rule(static_cast<std::uint16_t>(event.slot >> kShapeRule), shapes_);
+    if (!shapes_.fault() || shapes_.is_unsure()) return;
+    const auto& [place, message] = *shapes_.fault();
+    const FieldPath here = place_of(index);
+    const auto text = [&] { return std::string(op.name()) + ": " + message; };
+    if (place.attribute.empty()) {
+        checking_.found(Rule::value_shape, FieldPath{&here, &field<"NodeProto.input">, place.input},
+                        text);
+    } else {
+        const std::uint64_t position = shapes_.position_of(place.attribute);
+        checking_.found(Rule::operator_attribute_value,
+                        FieldPath{&here, &field<"NodeProto.attribute">, position, place.attribute},
+                        text);
+    }
 }
 
 void NodeListCheck::note_call(const onnx::Message& node) {

@@ -13,7 +13,7 @@
 
 #include "check/body_check.hpp"
 #include "check/checking.hpp"
-#include "check/shape_check.hpp"
+#include "check/node_shapes.hpp"
 #include "check/signature_types.hpp"
 #include "model/field_index.hpp"
 #include "model/name_table.hpp"
@@ -43,12 +43,9 @@ class NodeListCheck {
     /// Defines an input or an initializer. Empty names define nothing.
     void define(std::string_view name, Mark mark, const FieldPath& place);
 
-    /// The element of a field of the graph tells the shape of a value.
-    void tell_shape(VisibleValues::Id value, const FieldPath& element) {
-        if (checks_shapes_) shapes_.add(value, *element.row, element.index);
-    }
-    /// The shape that was told first; null if none was.
-    [[nodiscard]] const Shape* told_shape(VisibleValues::Id value) { return shapes_.find(value); }
+    /// An element of the graph tells the shape of a value.
+    void tell_shape(VisibleValues::Id value, const onnx::Message& element,
+                    bool with_elements = false);
 
     /// Checks all nodes. A node sees what was defined before.
     void check_nodes();
@@ -103,7 +100,9 @@ class NodeListCheck {
     void apply(const Event& event, std::uint64_t node);
     void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);
     void defined_again(VisibleValues::Id value, const FieldPath& place);
-    void judge_shapes(const onnx::Operator& op, std::uint64_t index);
+    void judge_shapes(const onnx::Operator& op, const Event& event, std::uint64_t index);
+    void judge_type(VisibleValues::Id value, const Event& event, std::uint64_t node);
+    void judge_shape(VisibleValues::Id value, const Event& event, std::uint64_t node);
     void judge_types(const Event& event, std::uint64_t node);
     void judge_output(const Event& event, std::uint64_t node, onnx::ValueType told);
     void note_call(const onnx::Message& node);
@@ -124,8 +123,8 @@ class NodeListCheck {
     std::vector<Unknown> unknown_;
     SignatureTypes types_;
     bool checks_shapes_;
-    ToldShapes shapes_;
-    InputShapes input_shapes_;
+    NodeShapes shapes_;
+    std::uint64_t shaped_ = UINT64_MAX;  // the node whose shapes they are
     BodyCheck bodies_;
     std::uint64_t titled_ = UINT64_MAX;  // the node whose title was asked for last
     std::string_view title_;

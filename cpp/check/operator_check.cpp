@@ -90,6 +90,33 @@ void check_required(Findings& findings, const Names& each, Title&& title, const 
     }
 }
 
+struct Words {
+    std::string_view attribute;
+    std::string_view operators;
+    std::string_view words;
+};
+constexpr Words kWords[] = {
+#define WORDS(...) {__VA_ARGS__},
+#include "check/words.def"
+#undef WORDS
+};
+
+bool is_in(std::string_view word, std::string_view list) {
+    const std::string spaced = " " + std::string(list) + " ";
+    return spaced.find(" " + std::string(word) + " ") != std::string::npos;
+}
+
+// The words that an attribute may be, if `word` is none of them.
+std::string_view other_words(const onnx::Operator& op, std::string_view attribute,
+                             std::string_view word) {
+    const auto* const row = std::ranges::find_if(kWords, [&](const Words& each) {
+        return each.attribute == attribute &&
+               (each.operators.empty() || is_in(op.name(), each.operators));
+    });
+    const bool is_other = row != std::end(kWords) && !word.empty() && !is_in(word, row->words);
+    return is_other ? row->words : std::string_view();
+}
+
 bool says_type(std::string_view attribute) {
     return std::ranges::find(kTypeAttributes, attribute) != std::end(kTypeAttributes);
 }
@@ -209,6 +236,12 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
         const bool is_allowed = name.starts_with("__") || takes_any_attribute(*found_.operator_);
         if (!is_allowed) unknown();
         return;
+    }
+    if (const auto words = other_words(*found_.operator_, name, attribute.text); !words.empty()) {
+        findings.add(Rule::operator_attribute_value, place, [&] {
+            return "the attribute " + in_quotes(name) + " of " + title() + " is " +
+                   in_quotes(attribute.text) + ", and none of: " + std::string(words);
+        });
     }
     const std::int32_t type = attribute.type.value_or(0);
     if (type == 0 || type == known->type) return;

@@ -53,6 +53,8 @@ class SignatureTypes {
     [[nodiscard]] onnx::ValueType output(std::uint64_t node, std::uint32_t slot) const;
 
   private:
+    // The type of the first output of an operator between sequences and their tensors.
+    [[nodiscard]] onnx::ValueType of_elements() const;
     static std::size_t index(char letter) noexcept {
         return static_cast<std::size_t>(letter - 'A');
     }
@@ -91,6 +93,13 @@ void SignatureTypes::judge(const onnx::Operator& op, onnx::ValueType decided, Wr
             wrong(input, &bound);
         }
     }
+    if (op.name() != "SequenceInsert") return;
+    const Input* const sequence = find_input(0);
+    const Input* const element = find_input(1);
+    if (sequence == nullptr || element == nullptr) return;
+    const bool are_known = sequence->type.is_known() && element->type.is_known();
+    if (are_known && sequence->type.data_type() != element->type.data_type())
+        wrong(*element, sequence);
 }
 
 inline onnx::ValueType SignatureTypes::output(std::uint64_t node, std::uint32_t slot) const {
@@ -100,7 +109,18 @@ inline onnx::ValueType SignatureTypes::output(std::uint64_t node, std::uint32_t 
     const onnx::ValueType bound = bound_.at(index(parameter.letter)).type;
     if (bound.is_known()) return bound;
     if (slot == 0 && decided_.is_known()) return decided_;
+    if (const auto type = of_elements(); slot == 0 && type.is_known()) return type;
     return operator_->types(parameter.letter).only();
+}
+
+inline onnx::ValueType SignatureTypes::of_elements() const {
+    using Kind = onnx::ValueType::Kind;
+    const auto name = operator_->name();
+    const bool joins = name == "SequenceConstruct" || name == "SplitToSequence";
+    const bool is_one = joins || name == "SequenceAt" || name == "ConcatFromSequence";
+    const Input* const first = find_input(0);
+    if (!is_one || first == nullptr || first->type.kind() == Kind::other) return {};
+    return {joins ? Kind::sequence : Kind::tensor, first->type.data_type()};
 }
 
 }  // namespace onnxmap::check

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/shape_store.hpp"
 #include "model/name_table.hpp"
 #include "onnx/operators.hpp"
 #include "os/large_vector.hpp"
@@ -90,7 +91,8 @@ class VisibleValues {
         if (state.depth != depth_) {
             if (!scopes_.back().is_last) changed_.emplace_back(id, state);
             const bool stays_visible = (mark & kDefined) == 0 && is_visible(id);
-            state = stays_visible ? State{depth_, is_outer, state.type} : State{.depth = depth_};
+            state = stays_visible ? State{depth_, is_outer, state.type, state.shape}
+                                  : State{.depth = depth_};
         }
         state.marks |= mark;
     }
@@ -114,11 +116,26 @@ class VisibleValues {
         states_[id].type = type;
     }
 
+    /// The same three for what is known of the shape of a value.
+    [[nodiscard]] ShapeStore::Id shape(Id id) const {
+        return states_[id].depth >= floor_ ? states_[id].shape : ShapeStore::kNothing;
+    }
+    [[nodiscard]] ShapeStore::Id described_shape(Id id) const {
+        const State& state = states_[id];
+        return state.depth == depth_ && (state.marks & kDefined) == 0 ? state.shape
+                                                                      : ShapeStore::kNothing;
+    }
+    void set_shape(Id id, ShapeStore::Id shape) {
+        mark(id, none);
+        states_[id].shape = shape;
+    }
+
   private:
     struct State {
         std::uint16_t depth = 0;  // of the graph that defines it
         std::uint8_t marks = 0;
         onnx::ValueType type = {};
+        ShapeStore::Id shape = ShapeStore::kNothing;
     };
     struct Scope {
         std::size_t changed;

@@ -89,8 +89,8 @@ EXAMPLES = [
         kept="""
             graph {
               node {
-                op_type: "Transpose" input: "x" output: "z"
-                attribute { name: "perm" type: INTS ints: 0 ints: 0 }
+                op_type: "Constant" output: "z"
+                attribute { name: "value_ints" type: INTS ints: 0 ints: 0 }
               }
             }
         """,

@@ -33,6 +33,25 @@ FUNCTION = """
 """
 CALL = CALLED + FUNCTION
 
+SOFTMAX = """
+            graph {
+              input {
+                name: "m"
+                type { tensor_type { elem_type: 1 shape { dim { } dim { dim_value: 3 } } } }
+              }
+              node {
+                op_type: "Softmax" input: "m" output: "z" attribute { name: "axis" type: INT i: %d }
+              }
+            }
+"""
+GELU = """
+            graph {
+              node {
+                op_type: "Gelu" input: "x" output: "z"
+                attribute { name: "approximate" type: STRING s: "%s" }
+              }
+            }
+"""
 EXAMPLES = [
     Example(
         "operator.unknown",
@@ -130,6 +149,18 @@ EXAMPLES = [
         'graph.node[1].attribute["axes"]',
         broken=CALL % 'input: "x" output: "z" attribute { name: "axes" type: INT i: 0 }',
         kept=CALL % 'input: "x" output: "z" attribute { name: "axis" type: INT i: 0 }',
+    ),
+    Example(
+        "operator.attribute_value",
+        'graph.node[1].attribute["axis"]',
+        broken=SOFTMAX % 2,
+        kept=SOFTMAX % -2,
+    ),
+    Example(
+        "operator.attribute_value",
+        'graph.node[1].attribute["approximate"]',
+        broken=GELU % "erf",
+        kept=GELU % "tanh",
     ),
     Example(
         "operator.attribute_missing",

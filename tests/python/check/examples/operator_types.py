@@ -58,6 +58,15 @@ graph {{
   }}
 }}
 """
+TRANSPOSE = """
+graph {{
+  input {{
+    name: "m" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ }} dim {{ dim_value: 3 }} }} }} }}
+  }}
+  node {{ op_type: "Transpose" input: "m" output: "z" }}
+  output {{ name: "z" type {{ tensor_type {{ elem_type: 1 shape {{ {dims} }} }} }} }}
+}}
+"""
 EXAMPLES = [
     Example(  # a weight of another type than the data
         "operator.type",
@@ -197,5 +206,11 @@ EXAMPLES = [
               }
             }
         """,
+    ),
+    Example(
+        "value.shape",
+        "graph.node[1].output[0]",
+        broken=TRANSPOSE.format(dims="dim { dim_value: 2 } dim { }"),
+        kept=TRANSPOSE.format(dims="dim { dim_value: 3 } dim { }"),
     ),
 ]

@@ -72,6 +72,26 @@ def _bindings(n: int) -> bytes:
     return graph() + wire.blob(20, binding * n)
 
 
+def _typed(name: bytes, *sizes: int, field: int = 11) -> bytes:
+    """An input of the graph, or a value of another list: a tensor with these dimensions."""
+    dims = b"".join(wire.blob(1, wire.scalar(1, size)) for size in sizes)
+    kind = wire.blob(1, wire.scalar(1, 1) + wire.blob(2, dims))
+    return wire.blob(field, wire.blob(1, name) + wire.blob(2, kind))
+
+
+def _numbers(name: bytes, values: range) -> bytes:
+    """An attribute with a list of integers."""
+    ints = b"".join(wire.scalar(8, value) for value in values)
+    return wire.blob(5, wire.blob(1, name) + ints + wire.scalar(20, 7))
+
+
+def _chain(n: int, op_type: bytes, *more: bytes) -> list[bytes]:
+    """Each node uses what the one before it makes."""
+    return [
+        node(uses(b"v%d" % i), *more, makes(b"v%d" % (i + 1)), op_type=op_type) for i in range(n)
+    ]
+
+
 SHAPES: dict[str, Callable[[int], bytes]] = {
     "one value made again": lambda n: graph(node(makes(b"y")) * n),
     "one value made again by a node": lambda n: graph(node(makes(b"y") * n)),
@@ -134,6 +154,39 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
         wire.blob(
             11, wire.blob(2, wire.blob(1, wire.blob(2, wire.blob(1, wire.scalar(1, -1)) * n)))
         )
+    ),
+    "a chain of transposed values": lambda n: graph(
+        _typed(b"v0", *range(2, 10)), *_chain(n, b"Transpose")
+    ),
+    "a chain of sizes": lambda n: graph(
+        _typed(b"x", 2, 3),
+        node(uses(b"x"), makes(b"v0"), op_type=b"Shape"),
+        *_chain(
+            n, b"Concat", uses(b"v0"), wire.blob(5, wire.blob(1, b"axis") + wire.scalar(20, 2))
+        ),
+    ),
+    "one list joined": lambda n: graph(
+        node(_numbers(b"value_ints", range(60)), makes(b"c"), op_type=b"Constant"),
+        node(uses(b"c") * n, makes(b"y"), op_type=b"Concat"),
+        node(*map(uses, [b"c"] * n), makes(b"z"), op_type=b"Sum"),
+    ),
+    "parts of a value": lambda n: graph(
+        _typed(b"x", 2 * n, 3), node(uses(b"x"), makes(b"y") * n, op_type=b"Split")
+    ),
+    "axes of a node": lambda n: graph(
+        _typed(b"x", 2, 3),
+        node(uses(b"x"), _numbers(b"perm", range(n)), makes(b"y"), op_type=b"Transpose"),
+    ),
+    "inputs that do not broadcast": lambda n: graph(
+        _typed(b"x", 2),
+        _typed(b"y", 3),
+        node(uses(b"x") * n + uses(b"y"), makes(b"z"), op_type=b"Sum"),
+        *(node(uses(b"x"), uses(b"y"), makes(b"s%d" % i), op_type=b"Sum") for i in range(n)),
+    ),
+    "outputs of other shapes": lambda n: graph(
+        _typed(b"x", 2, 3),
+        *(node(uses(b"x"), makes(b"y%d" % i), op_type=b"Transpose") for i in range(n)),
+        *(_typed(b"y%d" % i, 2, 2, field=13) for i in range(n)),
     ),
     "initializers with inputs": lambda n: graph(
         *(wire.blob(11, wire.blob(1, b"t%d" % i)) for i in range(n)),

@@ -1,0 +1,188 @@
+// Rules that say in letters which dimensions are equal; shapes.def has the notation.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "check/shape_rules.hpp"
+
+namespace onnxmap::check {
+
+namespace {
+
+std::vector<std::string_view> parts(std::string_view text, std::string_view separator) {
+    std::vector<std::string_view> found;
+    for (std::size_t end = 0; end != std::string_view::npos;) {
+        end = text.find(separator);
+        std::string_view part = text.substr(0, end);
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        while (part.ends_with(' ')) part.remove_suffix(1);
+        found.push_back(part);
+        if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
+    }
+    return found;
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+    auto found = parts(text, " ");
+    std::erase_if(found, [](auto each) { return each.empty(); });
+    return found;
+}
+
+bool has_group(const std::vector<std::string_view>& words) {
+    return std::ranges::find(words, "*") != words.end();
+}
+
+bool fits_rank(const std::vector<std::string_view>& words, std::size_t rank) {
+    return has_group(words) ? rank + 1 >= words.size() : rank == words.size();
+}
+
+// One way in which the shapes can fit.
+class Match {
+  public:
+    Match(NodeShapes& node, std::string_view text) : node_(node) {
+        letters_.fill(kUnknown);
+        const auto sides = parts(text, "->");
+        inputs_ = parts(sides[0], ",");
+        outputs_ = parts(sides[1], ",");
+        for (const std::string_view word : words(inputs_[0])) {
+            if (word.size() < 2 || word[1] != '=') continue;
+            const auto name = parts(word.substr(2), "/");
+            letter(word[0]) = node.number(name[0], name.size() > 1 ? name[1][0] - '0' : kUnknown);
+            inputs_[0].remove_prefix(
+                static_cast<std::size_t>(word.data() + word.size() - inputs_[0].data()));
+        }
+    }
+
+    [[nodiscard]] bool fits_first() const {
+        const auto& dims = node_.dims(0);
+        return !dims || inputs_[0] == "~" || fits_rank(words(inputs_[0]), dims->size());
+    }
+
+    void run() {
+        // What a later input tells may solve a product of an earlier one.
+        for (int pass = 0; pass < 2; ++pass) {
+            for (std::size_t slot = 0; slot < inputs_.size(); ++slot) {
+                if (inputs_[slot] == "~" || !node_.dims(slot)) continue;
+                if (!take(slot, words(inputs_[slot]), *node_.dims(slot))) return;
+            }
+        }
+        for (std::size_t slot = 0; slot < outputs_.size(); ++slot) {
+            if (outputs_[slot] != "~") tell(slot, words(outputs_[slot]));
+        }
+    }
+
+  private:
+    std::int64_t& letter(char c) { return letters_.at(static_cast<unsigned char>(c) % 128); }
+
+    bool fail(std::size_t slot, const std::string& what) {
+        node_.wrong(slot, "the shape is " + shape_text(*node_.dims(slot)) + ", and " + what);
+        return false;
+    }
+
+    bool take(std::size_t slot, const std::vector<std::string_view>& words, NumberView dims) {
+        if (!fits_rank(words, dims.size())) {
+            return fail(slot, "the operator takes " +
+                                  std::string(has_group(words) ? "at least " : "") +
+                                  std::to_string(words.size() - (has_group(words) ? 1 : 0)) +
+                                  " dimensions here");
+        }
+        std::size_t at = 0;
+        for (const std::string_view word : words) {
+            if (word == "*") {
+                const std::size_t count = dims.size() + 1 - words.size();
+                if (!take_group(dims.subspan(at, count))) {
+                    return fail(slot, "other inputs need " + shape_text(*group_) + " in it");
+                }
+                at += count;
+            } else if (const auto needed = solve(word, dims[at++])) {
+                return fail(slot, "dimension " + std::to_string(at - 1) + " has to be " + *needed);
+            }
+        }
+        return true;
+    }
+
+    bool take_group(NumberView dims) {
+        if (!group_) group_.emplace(dims.begin(), dims.end());
+        if (group_->size() != dims.size()) return false;
+        for (std::size_t i = 0; i < dims.size(); ++i) {
+            if (differ((*group_)[i], dims[i])) return false;
+            if ((*group_)[i] == kUnknown) (*group_)[i] = dims[i];
+        }
+        return true;
+    }
+
+    // What the word has to be, if `dim` is something else.
+    std::optional<std::string> solve(std::string_view word, std::int64_t dim) {
+        if (dim == kUnknown || word == "?") return std::nullopt;
+        std::int64_t known = 1;
+        std::int64_t* open = nullptr;
+        for (const char c : word) {
+            if (c == '+') return std::nullopt;
+            const bool is_digit = c >= '0' && c <= '9';
+            if (!is_digit && letter(c) == kUnknown) {
+                if (open != nullptr) return std::nullopt;  // two that are not known
+                open = &letter(c);
+            } else if (__builtin_mul_overflow(known, is_digit ? c - '0' : letter(c), &known)) {
+                return std::nullopt;
+            }
+        }
+        if (open == nullptr)
+            return known == dim ? std::nullopt : std::optional(std::to_string(known));
+        if (known <= 0) return std::nullopt;
+        if (dim % known != 0) return "a multiple of " + std::to_string(known);
+        *open = dim / known;
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::int64_t value(std::string_view word) {
+        std::int64_t sum = 0;
+        for (const std::string_view term : parts(word, "+")) {
+            Numbers factors;
+            for (const char c : term) {
+                factors.push_back(c >= '0' && c <= '9' ? c - '0' : c == '?' ? kUnknown : letter(c));
+            }
+            const auto made = product(factors);
+            if (!made || __builtin_add_overflow(sum, *made, &sum)) return kUnknown;
+        }
+        return sum;
+    }
+
+    void tell(std::size_t slot, const std::vector<std::string_view>& words) {
+        Numbers dims;
+        for (const std::string_view word : words) {
+            if (word != "*" && word != "^") {
+                dims.push_back(value(word));
+            } else if (!group_) {
+                return;
+            } else if (word == "*") {
+                dims.insert(dims.end(), group_->begin(), group_->end());
+            } else {
+                dims.insert(dims.end(), group_->size(), 1);
+            }
+        }
+        node_.make(slot, dims);
+    }
+
+    NodeShapes& node_;
+    std::array<std::int64_t, 128> letters_{};
+    std::optional<Numbers> group_;
+    std::vector<std::string_view> inputs_;
+    std::vector<std::string_view> outputs_;
+};
+
+}  // namespace
+
+void match(NodeShapes& node, std::string_view how) {
+    const auto ways = parts(how, "|");
+    if (ways.size() > 1 && !node.dims(0)) return;
+    for (const std::string_view way : ways) {
+        Match match(node, way);
+        if (match.fits_first()) return match.run();
+    }
+    node.wrong(0, "the operator takes no input of " + std::to_string(node.dims(0)->size()) +
+                      " dimensions here");
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,85 @@
+#include "check/told_shape.hpp"
+
+#include <algorithm>
+
+#include "onnx/data_type.hpp"
+#include "onnx/schema.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+// A dimension below 0 is not known: exporters write -1.
+void add_dim(Numbers& dims, std::optional<wire::Field> dim) {
+    // A file may have any number of dimensions: readers have no more than these, and so has the
+    // time of a check.
+    if (dims.size() > tensor::kMaxRank) return;
+    dims.push_back(dim && dim->int64() >= 0 ? dim->int64() : kUnknown);
+}
+
+// The elements of a small tensor of INT64, as axes and sizes are; none if they are elsewhere.
+void read_elements(const onnx::Message& tensor, const tensor::Header& header, Numbers& elements) {
+    if (!header.raw_data) {
+        tensor.for_each_value(field<"TensorProto.int64_data">, [&](const wire::Field& value) {
+            if (elements.size() <= kMostElements) elements.push_back(value.int64());
+        });
+    } else if (header.raw_data->size() <= 8 * kMostElements) {
+        for (std::size_t i = 0; i + 8 <= header.raw_data->size(); i += 8) {
+            elements.push_back(
+                static_cast<std::int64_t>(wire::load64(header.raw_data->data() + i)));
+        }
+    }
+}
+
+}  // namespace
+
+Known told_tensor(const onnx::Message& tensor, Numbers& dims, Numbers& elements) {
+    const tensor::Header header = tensor::read_header(tensor);
+    if (header.rank > tensor::kMaxRank || header.has_segment) return {};
+    dims.assign(header.dims().begin(), header.dims().end());
+    std::ranges::replace_if(dims, [](std::int64_t dim) { return dim < 0; }, kUnknown);
+    const bool is_list = header.data_type == static_cast<std::int32_t>(onnx::DataType::INT64) &&
+                         dims.size() <= 1 && !header.external;
+    if (is_list) read_elements(tensor, header, elements);
+    const bool are_all = is_list && std::ssize(elements) == (dims.empty() ? 1 : dims[0]);
+    return {NumberView(dims), are_all ? std::optional<NumberView>(elements) : std::nullopt};
+}
+
+ShapeStore::Id told_shape(ShapeStore& store, const onnx::Message& message, bool with_elements) {
+    Numbers dims;
+    Numbers elements;
+    if (&message.table() == &onnx::message<"TensorProto">) {
+        Known known = told_tensor(message, dims, elements);
+        if (!with_elements) known.elements.reset();
+        return store.add(known);
+    }
+    if (&message.table() == &onnx::message<"SparseTensorProto">) {
+        message.for_each_value(field<"SparseTensorProto.dims">,
+                               [&](const wire::Field& dim) { add_dim(dims, dim); });
+    } else {
+        const auto type = message.child(field<"ValueInfoProto.type">);
+        const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
+        if (kind != &field<"TypeProto.tensor_type">) return ShapeStore::kNothing;
+        const auto tensor = type->child(*kind);
+        const auto shape = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
+        if (!shape) return ShapeStore::kNothing;
+        const wire::FieldRow& row = field<"TensorShapeProto.dim">;
+        shape->for_each_value(row, [&](const wire::Field& value) {
+            const onnx::Message dim = shape->inner(row, value);
+            add_dim(dims, dim.find(field<"TensorShapeProto.Dimension.dim_value">));
+        });
+    }
+    if (dims.size() > tensor::kMaxRank) return ShapeStore::kNothing;
+    return store.add({.dims = NumberView(dims)});
+}
+
+bool contradict(const Known& a, const Known& b) {
+    return a.dims && b.dims && !std::ranges::equal(*a.dims, *b.dims, [](auto left, auto right) {
+               return !differ(left, right);
+           });
+}
+
+}  // namespace onnxmap::check
