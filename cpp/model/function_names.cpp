@@ -34,7 +34,7 @@ std::string function_key(const Message& function) {
     std::string key(onnx::plain_domain(domain));
     key += "::";
     key += name;
-    if (!overload.empty()) key += ":" + std::string(overload);
+    if (!overload.empty()) key.append(":").append(overload);
     return key;
 }
 

@@ -9,19 +9,19 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "model/captured_values.hpp"
 #include "model/copied_external_values.hpp"
 #include "model/equality.hpp"
 #include "model/function_names.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
 #include "model/name_table.hpp"
-#include "model/training_uses.hpp"
 #include "onnx/operators.hpp"
 #include "surgery/assembly.hpp"
 #include "surgery/called_functions.hpp"
 #include "surgery/connected_types.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/merge_names.hpp"
+#include "surgery/merge_part.hpp"
 
 namespace onnxmap::surgery {
 
@@ -44,115 +44,7 @@ constexpr const wire::FieldRow& kDevices = field<"ModelProto.configuration">;
 
 [[noreturn]] void contradict(const std::string& reason) { throw std::invalid_argument(reason); }
 
-// A model, and the names in its main graph.
-struct Part {
-    explicit Part(const model::Document& of)
-        : document(of), root(of.root()), main(model::main_graph_message(of)) {
-        for_each(main, kInputs,
-                 [&](const Message& value) { inputs.emplace(value.text(kValueName), value); });
-        for_each(main, kOutputs,
-                 [&](const Message& value) { outputs.emplace(value.text(kValueName), value); });
-        model::for_each_made(main, [&](std::string_view name, const Message&) {
-            if (!name.empty()) made.insert(name);
-        });
-        model::CapturedUses uses([](auto&&...) {},
-                                 [&](std::string_view name) { made_inside.insert(name); });
-        const std::uint32_t depth = of.limits().depth + 1;
-        uses.find_in(main, depth);
-        // Training runs the main graph and an algorithm as one graph, and has outputs of both.
-        for (const Message& training : model::training_info_of(of, main)) {
-            model::find_in_training(training, depth, uses,
-                                    [&](const Message& entry, const wire::FieldRow& text) {
-                                        if (&text == &field<"StringStringEntryProto.value">)
-                                            trained.insert(entry.text(text));
-                                    });
-        }
-        for_each(main, field<"GraphProto.node">, [&](const Message& node) {
-            const std::string_view name = node.text(field<"NodeProto.name">);
-            if (!name.empty()) nodes.insert(name);
-        });
-    }
-
-    template <class Visit>
-    static void for_each(const Message& message, const wire::FieldRow& row, Visit&& visit) {
-        message.for_each_value(row,
-                               [&](const wire::Field& each) { visit(message.inner(row, each)); });
-    }
-
-    const model::Document& document;
-    Message root;
-    Message main;
-    model::NameMap<Message> inputs;
-    model::NameMap<Message> outputs;
-    model::NameSet made;
-    model::NameSet made_inside;  // of subgraphs and training
-    model::NameSet trained;      // outputs that training assigns
-    model::NameSet nodes;
-};
-
-// The names of functions of the second model in the new one.
-class RenamedFunctions : public model::Rewrite {
-  public:
-    explicit RenamedFunctions(const std::string& prefix) : prefix_(prefix) {}
-
-    /// Puts the prefix before the name, in all domains and overloads. Returns the new one.
-    std::string rename(std::string_view name) {
-        names_.insert(name);
-        return prefix_ + std::string(name);
-    }
-
-    [[nodiscard]] bool renames(std::string_view name) const { return names_.contains(name); }
-    [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
-
-    [[nodiscard]] std::optional<std::string> text(const wire::FieldRow&, const wire::FieldRow& row,
-                                                  std::string_view text) const override {
-        if ((&row != &kOperator && &row != &kFunctionName) || !renames(text)) return std::nullopt;
-        return prefix_ + std::string(text);
-    }
-
-  private:
-    const std::string& prefix_;
-    model::NameSet names_;
-};
-
-// The names of the second model's graph in the new one.
-class Renamed : public model::Rewrite {
-  public:
-    Renamed(const MergeOptions& options, const RenamedFunctions& functions)
-        : prefix_(options.prefix), functions_(functions) {
-        for (const auto& [output, input] : options.connect) connected_.emplace(input, output);
-        for (const std::string& name : options.share) share(name);
-    }
-
-    /// Lets the value of the first model take the place of the second's of that name.
-    void share(std::string_view name) { connected_.emplace(name, name); }
-
-    [[nodiscard]] bool is_connected(std::string_view input) const {
-        return connected_.contains(input);
-    }
-
-    [[nodiscard]] std::string value(std::string_view name) const {
-        const auto known = connected_.find(name);
-        if (known != connected_.end()) return std::string(known->second);
-        return name.empty() ? std::string() : node(name);
-    }
-    [[nodiscard]] std::string node(std::string_view name) const {
-        return prefix_ + std::string(name);
-    }
-
-    [[nodiscard]] std::optional<std::string> text(const wire::FieldRow& holder,
-                                                  const wire::FieldRow& row,
-                                                  std::string_view text) const override {
-        if (names_value(holder, row)) return value(text);
-        if (&row == &field<"NodeProto.name"> && !text.empty()) return node(text);
-        return functions_.text(holder, row, text);
-    }
-
-  private:
-    const std::string& prefix_;
-    const RenamedFunctions& functions_;
-    model::NameMap<std::string_view> connected_;
-};
+using Part = MergePart;
 
 class Merging {
   public:
