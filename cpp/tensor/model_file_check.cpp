@@ -26,6 +26,21 @@ std::optional<os::FileIdentity> found_by(const os::FileLocator& locator) {
     return std::nullopt;
 }
 
+// Whether a save has given the file another name. The new file may be gone by now.
+bool was_moved_aside(const source::Source& model) {
+    try {
+        const auto file = model.file();
+        if (!file) return false;
+        std::string path = os::path_of_open(file->descriptor());
+        // So Linux shows a file that the save has removed at its end.
+        constexpr std::string_view kDeleted = " (deleted)";
+        if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+        return path.ends_with(os::kAsideEnd);
+    } catch (const Error&) {
+        return false;  // its descriptor was closed, and no name leads to it
+    }
+}
+
 bool has_old_file(const os::Folder& folder, std::string_view name) {
     bool found = false;
     os::for_each_name(*folder.open(), folder.path(), [&](std::string_view each, bool) {
@@ -36,7 +51,7 @@ bool has_old_file(const os::Folder& folder, std::string_view name) {
 }
 
 // Whether a save has moved a file of the model's name aside, and the new file will get the name.
-bool is_moved_aside(const std::string& path, Folders folders) {
+bool is_replaced_now(const std::string& path, Folders folders) {
     const std::size_t slash = path.rfind('/');
     const std::string parent = path.substr(0, std::max<std::size_t>(slash, 1));
     try {
@@ -69,7 +84,7 @@ void check_not_replaced(const source::Source& model, const os::FileLocator& loca
     model.check_unchanged();
     auto found = found_by(locator);
     if (!found) {
-        if (is_moved_aside(path, folders)) fail_replaced(model.path());
+        if (was_moved_aside(model) || is_replaced_now(path, folders)) fail_replaced(model.path());
         found = found_by(locator);  // the save may have ended between the two
     }
     if (found && !found->same_file(*loaded)) fail_replaced(model.path());

@@ -190,11 +190,12 @@ class Verbs {
     }
 
     void merge() {
-        surgery::MergeOptions options{{}, random_.one_in(4) ? "" : "b/"};
+        surgery::MergeOptions options{{}, random_.one_in(4) ? "" : "b/", {}};
         const auto outputs = names_in(field<"GraphProto.output">);
         const auto inputs = names_in(field<"GraphProto.input">);
         if (!outputs.empty() && !inputs.empty() && random_.one_in(2))
             options.connect.emplace_back(random_.pick(outputs), random_.pick(inputs));
+        if (!inputs.empty() && random_.one_in(4)) options.share.push_back(random_.pick(inputs));
         document_ = surgery::merge(*document_, *document_, options);
     }
 

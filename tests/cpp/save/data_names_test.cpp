@@ -77,7 +77,7 @@ TEST_CASE("data_names: spellings of one location get one new one, and no name is
     const save::Callbacks all = sees_all();
     const save::DataNames names("n.onnx", all);
     const std::set<std::string> locations = {"a.py", "./a.py", "x/a.py", "n.a.py.data", "w.data"};
-    const auto copied = names.copied(open, locations);
+    const auto copied = names.copied(open, locations, [](const std::string&) { return true; });
     CHECK(copied.size() == 3);
     CHECK(copied.at("a.py") == "n.onnx.data");
     CHECK(copied.at("./a.py") == "n.onnx.data");

@@ -23,9 +23,12 @@ namespace fs = std::filesystem;
 
 // A model file that is open, and its way by the folder.
 struct Loaded {
+    void check(const source::Source& of) const {
+        tensor::check_not_replaced(of, *locator, path, {&models, 1});
+    }
     [[nodiscard]] std::string code() const {
         return code_of([&] {
-            tensor::check_not_replaced(*source, *locator);
+            check(*source);
             return 0;
         });
     }
@@ -36,8 +39,8 @@ struct Loaded {
 
     TemporaryFolder folder;
     std::string path = folder.write("models/m", "model");
-    std::shared_ptr<const os::FileLocator> locator =
-        os::folder_locator(os::Folder::open_shared(folder / "models"), "m");
+    std::shared_ptr<const os::Folder> models = os::Folder::open_shared(folder / "models");
+    std::shared_ptr<const os::FileLocator> locator = os::folder_locator(models, "m");
     std::shared_ptr<const source::Source> source =
         source::open_source(os::File::open(path), source::IoMode::mmap, os::path_locator(path));
 };
@@ -50,7 +53,7 @@ TEST_CASE("model_file_check: another file under its name is an error") {
     model.put_another();
     CHECK(model.code() == "file.changed");
     const auto error = error_of([&] {
-        tensor::check_not_replaced(*model.source, *model.locator);
+        model.check(*model.source);
         return 0;
     });
     REQUIRE(error);
@@ -87,6 +90,17 @@ TEST_CASE("model_file_check: a file that a save has moved aside is an error") {
     CHECK(model.code() == "file.changed");
 }
 
+TEST_CASE("model_file_check: a save that moves another file of the name aside is an error") {
+    const Loaded model;
+    fs::remove(model.path);
+    CHECK(model.code() == "accepted");
+    for (const char* other : {"other.0123abcd", "m.0123abc", "m0123abcd"})
+        model.folder.write("models/" + std::string(other) + std::string(os::kAsideEnd), "");
+    CHECK(model.code() == "accepted");
+    model.folder.write("models/m.0123abcd" + std::string(os::kAsideEnd), "");
+    CHECK(model.code() == "file.changed");
+}
+
 TEST_CASE("model_file_check: a file that was written to is an error") {
     const Loaded model;
     model.folder.write("models/m", "longer than it was");
@@ -98,7 +112,7 @@ TEST_CASE("model_file_check: a model that is in no file has no name") {
     model.put_another();
     const MemorySource buffer(as_bytes("model"));
     CHECK(code_of([&] {
-              tensor::check_not_replaced(buffer, *model.locator);
+              model.check(buffer);
               return 0;
           }) == "accepted");
 }
