@@ -280,7 +280,12 @@ def test_every_tensor_has_its_values_afterwards(part: int, tmp_path: Path) -> No
                 options["attributes"] = chance.random() < 0.5
                 options["dedupe"] = chance.random() < 0.5
         path = folder / "m.onnx"
-        onnxmap.save(message, path, sync=False, **options)
+        try:
+            onnxmap.save(message, path, sync=False, **options)
+        except SaveError as error:
+            if error.code != "save.no_weights":
+                raise
+            onnxmap.save(message, path, sync=False, **{**options, "attributes": True})
         found = {t.name: t.numpy().tobytes() for _, t in onnxmap.load(path).tensors()}
         assert found == {tensor.name: expected[where] for where, tensor in tensors_of(message)}
         for where, tensor in tensors_of(onnx.load(path)):
