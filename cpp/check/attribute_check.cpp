@@ -107,8 +107,8 @@ std::string attribute_type_text(std::int32_t type) {
     return value == nullptr ? std::to_string(type) : std::string(value->name);
 }
 
-void AttributeParts::note_string(const wire::FieldRow& row, std::string_view text) noexcept {
-    if (bad_string == nullptr && !is_utf8(text)) {
+void AttributeParts::note_string(const wire::FieldRow& row, std::string_view string) noexcept {
+    if (bad_string == nullptr && !is_utf8(string)) {
         bad_string = &row;
         bad_index = strings;
     }

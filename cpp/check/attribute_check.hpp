@@ -27,7 +27,7 @@ struct AttributeParts {
     bool has_doc_string = false;
     bool has_messages = false;  // which check_attribute_messages() is for
 
-    void note_string(const wire::FieldRow& row, std::string_view text) noexcept;
+    void note_string(const wire::FieldRow& row, std::string_view string) noexcept;
 };
 
 /// Reads them in one walk.
