@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._base.schema import is_repeated, message_rows, schema, type_name
-from onnxmap._base.text import escape, shape_in_words
+from onnxmap._base.text import escape, shape_in_words, type_in_words
 
 Shape = tuple["int | str | None", ...]
 
@@ -50,7 +50,7 @@ def _repr(self: Any) -> str:
     return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _str(self: object) -> str:
+def _str(self: Any) -> str:
     """The type in words, like `FLOAT [N, 3]` or `optional sequence of INT64 []`."""
     match self:
         case TensorType(dtype, shape):
@@ -58,15 +58,12 @@ def _str(self: object) -> str:
         case SparseTensorType(dtype, shape):
             return f"sparse {type_name(dtype)} {shape_in_words(shape)}"
         case SequenceType(elem_type):
-            return f"sequence of {_str(elem_type)}"
+            return f"sequence of {type_in_words(elem_type)}"
         case OptionalType(elem_type):
-            return f"optional {_str(elem_type)}"
+            return f"optional {type_in_words(elem_type)}"
         case MapType(key_type, value_type):
-            return f"map of {type_name(key_type)} to {_str(value_type)}"
-        case OpaqueType(domain, name):
-            return f"opaque {escape(f'{domain}.{name}')}"
-        case _:
-            return "undeclared"
+            return f"map of {type_name(key_type)} to {type_in_words(value_type)}"
+    return f"opaque {escape(f'{self.domain}.{self.name}')}"
 
 
 class TensorType(NamedTuple):

@@ -34,6 +34,11 @@ def shape_in_words(shape: Iterable[int | str | None] | None) -> str:
     return f"[{', '.join('?' if dim is None else escape(str(dim)) for dim in shape)}]"
 
 
+def type_in_words(declared: object) -> str:
+    """Return the type of a value, like `FLOAT [N, 3]`; "undeclared" if it has none."""
+    return str(declared or "undeclared")
+
+
 def qualified(domain: str, name: str) -> str:
     """Return the name of an operator or function with its domain, like `com.microsoft.Gelu`."""
     return f"{domain}.{name}" if domain else name

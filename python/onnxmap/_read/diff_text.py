@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import counted, escape
+from onnxmap._base.text import counted, escape, shape_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ def _tensor(tensor: Any) -> str:
 
 def _type(tensor: Any, side: str) -> str:
     dtype, shape = getattr(tensor, f"dtype_{side}"), getattr(tensor, f"shape_{side}")
-    return f"{type_name(dtype)} {list(shape)}"
+    return f"{type_name(dtype)} {shape_in_words(shape)}"
 
 
 def to_dict(parts: Mapping[str, Sequence[Any]]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._base.arguments import thread_count
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import counted, shortened
+from onnxmap._base.text import counted, shape_in_words, shortened
 from onnxmap._show.progress import Progress
 from onnxmap._show.result_tables import ByName
 
@@ -130,7 +130,7 @@ def cells(found: TensorStats) -> tuple[str, ...]:
     """Return the texts of a table's line, under HEADINGS."""
     return (
         "" if found.dtype is None else type_name(found.dtype),
-        "" if found.shape is None else str(list(found.shape)),
+        "" if found.shape is None else shape_in_words(found.shape),
         *map(number_in_words, (found.min, found.max, found.mean, found.std)),
         _share_in_words(found),
         f"{found.nans:,}",

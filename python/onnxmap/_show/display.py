@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._base.later import import_module
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import bytes_in_words, counted, qualified, shape_in_words, shortened
+from onnxmap._base.text import (
+    bytes_in_words,
+    counted,
+    qualified,
+    shape_in_words,
+    shortened,
+    type_in_words,
+)
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -232,5 +239,5 @@ _FACTS: dict[str, Callable[[Any], str]] = {
     "Tensor.shape": _shape_of,
     "Tensor.size": lambda t: bytes_in_words(t.nbytes),
     "Tensor.stored": _place,
-    "ValueInfo.type": lambda v: shortened(str(v.type or "undeclared"), _LONGEST_TEXT),
+    "ValueInfo.type": lambda v: shortened(type_in_words(v.type), _LONGEST_TEXT),
 }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import onnxmap
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import bytes_in_words, counted, shape_in_words
+from onnxmap._base.text import bytes_in_words, counted, shape_in_words, type_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import UsageError
@@ -165,7 +165,7 @@ def _values(model: onnxmap.Model) -> Iterable[Row]:
     found = [(each, _INPUTS[each.name in with_default]) for each in model.graph.inputs]
     found += [(each, _OUTPUT) for each in model.graph.outputs]
     for value, kind in found:
-        facts = {"name": value.name, "kind": kind, "type": str(value.type or "undeclared")}
+        facts = {"name": value.name, "kind": kind, "type": type_in_words(value.type)}
         yield Row(facts, (value.name,))
 
 

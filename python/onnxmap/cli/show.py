@@ -15,7 +15,7 @@ from typing import Any
 
 import onnxmap
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import bytes_in_words, counted
+from onnxmap._base.text import bytes_in_words, counted, type_in_words
 from onnxmap.cli import table
 from onnxmap.cli.exit_status import in_words
 from onnxmap.cli.model_file import open_model
@@ -93,7 +93,7 @@ def _facts(model: onnxmap.Model, arguments: Namespace, seconds: float) -> dict[s
 
 
 def _values(values: Iterable[onnxmap.ValueInfo]) -> list[dict[str, str]]:
-    return [{"name": value.name, "type": str(value.type or "undeclared")} for value in values]
+    return [{"name": value.name, "type": type_in_words(value.type)} for value in values]
 
 
 def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._base.text import bytes_in_words, qualified
+from onnxmap._base.text import bytes_in_words, qualified, type_in_words
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def facts_of(model: Model) -> dict[str, Any]:
 
 def _values(values: Sequence[ValueInfo]) -> tuple[list[tuple[str, str]], int]:
     """Names and types of the first ones, and how many there are."""
-    return [(value.name, str(value.type or "undeclared")) for value in values[:_MOST]], len(values)
+    return [(value.name, type_in_words(value.type)) for value in values[:_MOST]], len(values)
 
 
 def _findings(report: CheckReport) -> list[tuple[str, str, int, list[tuple[str, str]]]]:

@@ -8,6 +8,7 @@ import io
 import os
 import re
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path, PurePath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -33,11 +34,11 @@ with extra("report"):
     from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from onnxmap._base.paths import Path as AnyPath
     from onnxmap._model import Model
-    from onnxmap.report.weights import Row
+    from onnxmap.report.weights import Row, Tensors
 
 _TEMPLATE, _STYLE, _SCRIPT = "report.html.jinja", "page.css", "tables.js"
 _LONGEST = 300  # characters of a text from a model
@@ -49,7 +50,8 @@ def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
     """See `Model.report`."""
     place = Path(os.fsdecode(path))
     models = [model] if other is None else [model, other]
-    _check_place(place, models)
+    tensors = [each.tensors() for each in models]
+    _check_place(place, models, tensors)
     found = ModelDiff() if other is None else diff(model, other)
     loader = PackageLoader("onnxmap.report", ".")
     environment = Environment(
@@ -58,8 +60,8 @@ def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
     )  # fmt: skip
     environment.filters |= {"size": bytes_in_words, "counted": counted, "broken": _broken}
     style, script = (Markup(loader.get_source(environment, file)[0]) for file in (_STYLE, _SCRIPT))
-    tables = [table(each) for each in models]
-    (tensors, left_out), nodes = tables[0], node_table(model)
+    tables = list(map(table, tensors))
+    (rows, left_out), nodes = tables[0], node_table(model)
     page = environment.get_template(_TEMPLATE).stream(
         style=style,
         script=script,
@@ -67,12 +69,12 @@ def write_report(model: Model, path: AnyPath, other: Model | None) -> None:
         model=facts_of(model),
         sizes=[_sizes(*each) for each in zip(models, tables, strict=True)],
         changes=told(found._parts(), found.left_out, _MOST_CHANGES).split("\n"),
-        tensors=tensors,
+        tensors=rows,
         left_out=left_out,
         nodes=nodes[0],
         nodes_left_out=nodes[1],
-        treemap=treemap(tensors),
-        charts=histograms(model, other, {each.name for each in found.tensors.changed}),
+        treemap=treemap(rows),
+        charts=histograms({each.name for each in found.tensors.changed}, *tensors),
     )
     whole = io.BytesIO()
     page.dump(whole, encoding="utf-8", errors="backslashreplace")
@@ -93,13 +95,13 @@ def _save(place: Path, page: bytes) -> None:
     _core.save_models([row], SaveOptions(), hooks, is_message=True)
 
 
-def _check_place(place: Path, models: Sequence[Model]) -> None:
+def _check_place(place: Path, models: Sequence[Model], tensors: Iterable[Tensors]) -> None:
     """Refuse to write over a file that the models still read, maybe of a model they came from."""
     if not place.exists():
         return
     files = {model.path or "" for model in models}
     files.update(os.fsdecode(model._open().absolute_path) for model in models)
-    for _, tensor in (pair for model in models for pair in model.tensors()):
+    for _, tensor in chain.from_iterable(tensors):
         with suppress(OnnxMapError):  # only this tensor is wrong
             files.add(tensor.file or "")
     if any(Path(file).is_file() and place.samefile(file) for file in files):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxmap._base.enums import DataType
 from onnxmap._base.extras import extra
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import escape
+from onnxmap._base.text import escape, shape_in_words
 from onnxmap.errors import OnnxMapError
 
 with extra("report"):
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from onnxmap._core import Tensor
-    from onnxmap._model import Model
+
+    Tensors = Sequence[tuple[str, Tensor]]  # with their paths
 
 _MOST_ROWS = 200_000
 _LONGEST = 120  # characters of a name in the table
@@ -44,11 +45,11 @@ class Row(NamedTuple):
     place: str
 
 
-def table(model: Model) -> tuple[list[Row], int]:
+def table(tensors: Tensors) -> tuple[list[Row], int]:
     """Return a row for each tensor, also in nodes and functions, and how many are left out."""
-    tensors = sorted(model.tensors(), key=lambda each: not each[0].startswith("graph.initializer["))
-    rows = [_row(path, tensor) for path, tensor in tensors[:_MOST_ROWS]]
-    return rows, len(tensors) - len(rows)
+    ordered = sorted(tensors, key=lambda each: not each[0].startswith("graph.initializer["))
+    rows = [_row(path, tensor) for path, tensor in ordered[:_MOST_ROWS]]
+    return rows, len(ordered) - len(rows)
 
 
 def short(name: str, most: int = _LONGEST) -> str:
@@ -61,7 +62,7 @@ def _row(path: str, tensor: Tensor) -> Row:
     name = short(tensor.name) or short(path, LONGEST_PATH)
     dtype = type_name(tensor.proto.data_type)
     try:
-        shape = str(list(tensor.shape))
+        shape = shape_in_words(tensor.shape)
         external = tensor.external
     except OnnxMapError as error:
         return Row(name, dtype, "?", 0, error.code)
@@ -75,20 +76,20 @@ def _row(path: str, tensor: Tensor) -> Row:
 
 
 def histograms(
-    model: Model, other: Model | None = None, changed: Collection[str] = ()
+    changed: Collection[str], tensors: Tensors, others: Tensors = ()
 ) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the names and histograms of the largest tensors, first of those that changed.
 
-    With another model, each has a second histogram: that of its tensor of the same name.
+    With the tensors of another model, each has a second one: that of its tensor of the same name.
     """
-    ordered = (each for each in model.tensors() if each[1].proto.data_type in _ORDERED)
+    ordered = (each for each in tensors if each[1].proto.data_type in _ORDERED)
     largest = heapq.nlargest(
         _HISTOGRAMS, ordered, key=lambda each: (each[1].name in changed, each[1].nbytes)
     )
-    others = {} if other is None else {each.name: each for _, each in other.tensors()}
+    named = {each.name: each for _, each in others}
     charts = []
     for path, tensor in largest:
-        pair = [tensor, others.get(tensor.name)] if tensor.name else [tensor]
+        pair = [tensor, named.get(tensor.name)] if tensor.name else [tensor]
         charts.append(
             (tensor.name or path, [_histogram(each) for each in pair if each is not None])
         )
