@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from onnxmap import _core
+from onnxmap._make.surgery import FREE_INITIALIZERS
 from onnxmap._make.tensors import tensor_message
 from onnxmap._show.reports import DimReport
 from onnxmap.errors import OnnxMapError
 
 _Array: TypeAlias = np.ndarray[Any, Any]
-_FREE_INITIALIZERS = 4  # the IR version since which initializers need not be inputs
 _MOST_BYTES = 1 << 28  # of a state that is made
 
 
@@ -48,7 +48,7 @@ def dim_report(
         groups.setdefault((place.constant, place.is_state, place.changes), []).append(place)
     done: dict[str, None] = {}
     for group in groups.values():
-        if _rewrite(group, ir_version >= _FREE_INITIALIZERS):
+        if _rewrite(group, ir_version >= FREE_INITIALIZERS):
             done |= dict.fromkeys(place.path for place in group)
     return DimReport(value_infos, [path for path in places if path not in done], [*done])
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.enums import Version
-from onnxmap._make.messages import make_node
+from onnxmap._base.later import import_module
 
 if TYPE_CHECKING:
     from onnxmap._core import Graph, Node, ProtoView
 
 # Source: onnx.proto, Version. Attributes have types from 2 on, models import operator sets from 3
 # on, and initializers need not be inputs from 4 on.
-_TYPED_ATTRIBUTES, _IMPORTS, _FREE_INITIALIZERS = 2, 3, 4
+_TYPED_ATTRIBUTES, _IMPORTS, FREE_INITIALIZERS = 2, 3, 4
 
 
 def remove_output(self: Any, value: str) -> None:
@@ -187,6 +187,7 @@ def add_prefix(self: Any, prefix: str, keep: Iterable[str] = ()) -> None:
 
 def lower_initializers(model: Any) -> list[str]:
     """See `Model.lower_initializers`."""
+    make_node = import_module("onnxmap._make.messages").make_node  # costs import time
     names, trained = [], model.state_variables
     bodies = [model.graph, *model.functions]
     for graph in (model.graph, *chain(*map(_graphs_in, bodies))):
@@ -204,8 +205,8 @@ def lower_initializers(model: Any) -> list[str]:
 def drop_initializer_inputs(model: Any) -> list[str]:
     """See `Model.drop_initializer_inputs`."""
     names = [value.name for value in model.graph.overridable_inputs]
-    if names and model.ir_version < _FREE_INITIALIZERS:
-        raise_ir(model, _FREE_INITIALIZERS)
+    if names and model.ir_version < FREE_INITIALIZERS:
+        raise_ir(model, FREE_INITIALIZERS)
     for name in names:
         del model.graph.inputs[name]
     return names
