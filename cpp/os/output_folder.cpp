@@ -68,8 +68,8 @@ bool is_aside_of(std::string_view aside, std::string_view name) noexcept {
     if (!aside.ends_with(kAsideEnd)) return false;
     const std::string_view beginning = beginning_of(name);
     return name.empty() ||
-           (aside.starts_with(beginning) && aside[beginning.size()] == '.' &&
-            aside.size() == beginning.size() + 1 + kRandomLetters + kAsideEnd.size());
+           (aside.size() == beginning.size() + 1 + kRandomLetters + kAsideEnd.size() &&
+            aside.starts_with(beginning) && aside[beginning.size()] == '.');
 }
 
 std::optional<std::int64_t> last_change_of(const std::string& path) noexcept {
