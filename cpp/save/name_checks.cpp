@@ -114,18 +114,14 @@ std::string NameChecks::side_location(const std::string& model) {
 }
 
 std::map<std::uint64_t, std::string> NameChecks::new_locations(
-    const std::map<std::uint64_t, std::string>& given, const std::string& model) const {
+    const std::map<std::uint64_t, std::string>& given, const std::string& model) {
     if (given.empty()) return {};
     std::set<std::string> locations;
     for (const auto& [position, location] : given) {
         check_data_location(folder_path_, location);
         locations.insert(location);
     }
-    const std::set<FileKey> own = data_of(model);
-    const auto named =
-        DataNames(model, callbacks_).copied(*folder_, locations, [&](const std::string& location) {
-            return !has_object(*folder_, location) || is_among(own, path_of(location));
-        });
+    const auto named = DataNames(model, callbacks_).copied(*folder_, locations, free_for(model));
     std::map<std::uint64_t, std::string> placed = given;
     for (auto& [position, location] : placed) {
         const auto found = named.find(location);
@@ -136,13 +132,17 @@ std::map<std::uint64_t, std::string> NameChecks::new_locations(
 
 std::map<std::string, std::string, std::less<>> NameChecks::copied_locations(
     const model::Document& document, const std::string& model) {
-    const std::set<FileKey> own = data_of(model);
-    const auto is_free = [&](const std::string& location) {
+    return DataNames(model, callbacks_)
+        .copied(*folder_, external_locations(document), free_for(model));
+}
+
+// Whether a location is free, or has a data file of the old model that no other model uses.
+DataNames::IsFree NameChecks::free_for(const std::string& model) {
+    return [this, own = data_of(model)](const std::string& location) {
         const std::string path = path_of(location);
         return !has_object(*folder_, location) ||
                (is_among(own, path) && others({location}).owner_of(path) == nullptr);
     };
-    return DataNames(model, callbacks_).copied(*folder_, external_locations(document), is_free);
 }
 
 bool NameChecks::may_lose_data(const model::Document& document) const {

@@ -13,6 +13,7 @@
 
 #include "model/document.hpp"
 #include "save/callbacks.hpp"
+#include "save/data_names.hpp"
 #include "save/external_use.hpp"
 #include "save/folders_beneath.hpp"
 #include "save/neighbours.hpp"
@@ -55,7 +56,7 @@ class NameChecks {
     /// and is free or belongs to a data file of the old model. Throws what check_data_location()
     /// throws.
     [[nodiscard]] std::map<std::uint64_t, std::string> new_locations(
-        const std::map<std::uint64_t, std::string>& given, const std::string& model) const;
+        const std::map<std::uint64_t, std::string>& given, const std::string& model);
 
     /// The new locations of the data files of a document that is saved as `model` from another
     /// folder, for those that cannot keep their own: see DataNames, or the name is taken by
@@ -97,6 +98,7 @@ class NameChecks {
     void for_each_ep_context_path(const std::function<void(const std::string&)>& visit) const;
     void check_ep_contexts(const Locations& data) const;
     [[nodiscard]] bool replaces(const std::string& location, const std::string& path) const;
+    [[nodiscard]] DataNames::IsFree free_for(const std::string& model);
     [[nodiscard]] const Neighbours& others(const Locations& replaced);
     [[nodiscard]] const Neighbours& neighbours_in(Folders folders);
     [[nodiscard]] std::set<FileKey> data_of(const std::string& model) const;
