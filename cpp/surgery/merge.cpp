@@ -132,13 +132,27 @@ class Merging {
     }
 
     // Whether both models have this initializer, with the same contents: the new one has it once.
+    // Nothing may change it for one of them alone.
     bool is_one_initializer(std::string_view name) {
-        if (!options_.prefix.empty() || b_.made_inside.contains(name)) return false;
+        if (!options_.prefix.empty() || b_.made_inside.contains(name) ||
+            a_.inputs.contains(name) != b_.inputs.contains(name) || is_annotated(name) ||
+            a_.root.has(field<"ModelProto.training_info">)) {
+            return false;
+        }
         if (!initializers_) initializers_.emplace(initializers_of(a_), initializers_of(b_));
         const auto one = initializers_->first.find(name);
         const auto other = initializers_->second.find(name);
         return one != initializers_->first.end() && other != initializers_->second.end() &&
                model::equal(a_.document, one->second, b_.document, other->second);
+    }
+
+    bool is_annotated(std::string_view name) const {
+        bool found = false;
+        Part::for_each(
+            b_.main, field<"GraphProto.quantization_annotation">, [&](const Message& each) {
+                found = found || each.text(field<"TensorAnnotation.tensor_name">) == name;
+            });
+        return found;
     }
 
     using Initializers = model::NameMap<Message>;
@@ -175,10 +189,7 @@ class Merging {
     }
 
     void check_functions() {
-        model::TextMap<Message> known;
-        Part::for_each(a_.root, kFunctions, [&](const Message& each) {
-            known.emplace(model::function_identity(each), each);
-        });
+        const auto known = functions_of(a_);
         bool differ = false;
         Part::for_each(b_.root, kFunctions, [&](const Message& each) {
             const auto other = known.find(model::function_identity(each));
@@ -192,9 +203,8 @@ class Merging {
             }
             differ = true;
         });
-        if (differ) rename_functions();
         check_calls(a_, b_, "first");
-        check_calls(b_, a_, "second");
+        differ ? rename_functions() : check_calls(b_, a_, "second");
     }
 
     // All of the second model, since one that both have may call another one. A call gets the new
@@ -228,15 +238,16 @@ class Merging {
         }
     }
 
+    static model::TextMap<Message> functions_of(const Part& part) {
+        model::TextMap<Message> found;
+        Part::for_each(part.root, kFunctions, [&](const Message& each) {
+            found.emplace(model::function_identity(each), each);
+        });
+        return found;
+    }
+
     // A function of one model must not take the place of an operator that the other one uses.
     static void check_calls(const Part& with, const Part& other, const char* which) {
-        const auto functions_of = [](const Part& part) {
-            model::TextMap<Message> found;
-            Part::for_each(part.root, kFunctions, [&](const Message& each) {
-                found.emplace(model::function_identity(each), each);
-            });
-            return found;
-        };
         auto functions = functions_of(with);
         for (const auto& [identity, _] : functions_of(other)) functions.erase(identity);
         if (functions.empty()) return;
@@ -304,6 +315,10 @@ class Merging {
     void add_graph(const model::Document& made) {
         model::NameSet connected;
         for (const auto& [output, input] : options_.connect) connected.insert(output);
+        model::TextSet returned;
+        for (const auto& [name, value] : a_.outputs) {
+            if (!connected.contains(name)) returned.emplace(name);
+        }
         const auto value_of = [](const Message& graph, const wire::FieldRow& row,
                                  const wire::Field& each) {
             return graph.inner(row, each).text(kValueName);
@@ -325,9 +340,10 @@ class Merging {
                     return !renamed_.is_connected(value_of(b_.main, row, each));
                 }
                 if (&row == &kOutputs) {
-                    // Both may return an input or initializer that is one now.
-                    const std::string name = renamed_.value(value_of(b_.main, row, each));
-                    return connected.contains(name) || !a_.outputs.contains(name);
+                    // Both may return a value that is one now, and the second one several times.
+                    const std::string_view before = value_of(b_.main, row, each);
+                    return !renamed_.is_connected(before) ||
+                           returned.insert(renamed_.value(before)).second;
                 }
                 if (&row == &field<"GraphProto.quantization_annotation">) {
                     return !renamed_.is_connected(

@@ -229,6 +229,11 @@ def test_one_output_to_several_inputs() -> None:
     assert run(both, {"x": X})["z"].tolist() == [6, 10]
     with pytest.raises(ValueError, match="'p' is connected twice"):
         onnxmap.merge(a, b, {"y": ["p", "p"]})
+    returning = two_inputs("Add", ("p", "q", "z"))
+    returning.graph.output.extend(returning.graph.input)
+    both = onnxmap.merge(a, loads(returning), {"y": ["p", "q"]})
+    assert [each.name for each in both.graph.outputs] == ["z", "y"]
+    assert errors(both) == set()
 
 
 @pytest.mark.parametrize("prefix", [None, "b/"])
@@ -275,6 +280,17 @@ def test_an_initializer_of_both_comes_once() -> None:
         assert onnxmap.merge(a, b, {"y": "p"}, "b/").initializers.names() == ["w", "b/w"]
         with pytest.raises(ValueError, match="both models have a value 'w'"):
             onnxmap.merge(a, with_weight(("p", "q"), X, is_input), {"y": "p"})
+        # A caller could change it for one of them alone, and the second says more of it.
+        other = with_weight(("p", "q"), MASK, not is_input)
+        noted = saved(b)
+        noted.graph.quantization_annotation.add(tensor_name="w")
+        for second in (other, loads(noted)):
+            with pytest.raises(ValueError, match="both models have a value 'w'"):
+                onnxmap.merge(a, second, {"y": "p"})
+    trains = saved(a)
+    trains.training_info.add().algorithm.name = "algorithm"
+    with pytest.raises(ValueError, match="both models have a value 'w'"):
+        onnxmap.merge(loads(trains), b, {"y": "p"})
 
 
 def test_functions_of_one_name() -> None:
