@@ -243,6 +243,10 @@ The message is a ProtoView, an object that has one (`.proto`), or protobuf's own
             return py::cast(std::const_pointer_cast<model::Document>(view.document));
         },
         py::arg("view"), "Return the document that a view is the whole of, or None.");
+    module.def("root_of", guarded([](const ProtoView& view) {
+                   return ProtoView{{view.document, view.document->root()}};
+               }),
+               py::arg("view"), "Return the whole message that a view is a part of.");
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");

@@ -285,10 +285,6 @@ void bind_surgery(py::module_& module) {
                py::arg("min_bytes"), "See `Model.lift_constants`.");
     module.def("add_methods", add_methods, py::arg("cls"), py::arg("methods"),
                "Give Graph or Function methods of the package.");
-    module.def("root_of", guarded([](const Graph& self) {
-                   return ProtoView{{self.document, self.document->root()}};
-               }),
-               py::arg("graph"), "Return the message of the document that has the graph.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
     module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),

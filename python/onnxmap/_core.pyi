@@ -3322,9 +3322,9 @@ def rename_locations(document: Document, names: Any) -> None:
     Edit a model: replace locations by new ones, both as bytes.
     """
 
-def root_of(graph: Graph) -> ProtoView:
+def root_of(view: ProtoView) -> ProtoView:
     """
-    Return the message of the document that has the graph.
+    Return the whole message that a view is a part of.
     """
 
 def rules() -> builtins.list[tuple[str, str, str, str, str]]:

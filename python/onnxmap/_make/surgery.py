@@ -36,7 +36,7 @@ def remove_output(self: Any, value: str) -> None:
     if not isinstance(value, str):
         raise TypeError(f"a value has a name, a str, not {type(value).__name__}")
     output = self.outputs[value]
-    for info in getattr(_core.root_of(self), "training_info", ()):
+    for info in getattr(_core.root_of(self.proto), "training_info", ()):
         if value in [entry.value for entry in info.update_binding]:
             raise ValueError(f"training assigns the output {value!r}: clear training_info before")
     if self.producer(value) is not None and value not in self.value_infos:
@@ -93,6 +93,7 @@ def insert_before(self: Any, node: Node, new: Node | ProtoView) -> None:
     """
     (first,) = _graph_of([new]).nodes
     place, before = self.nodes.index(node), next(iter(first.inputs), "")
+    _check_here(self, [node])
     if not before or before not in node.inputs:
         raise ValueError(f"the node does not take {before!r}, the first input of the new one")
     if _first_place(self, [first]) > place:
@@ -131,12 +132,13 @@ def replace(
     places = dict.fromkeys(i for i, node in enumerate(self.nodes) if node in gone)
     if len(places) != len(gone):
         raise ValueError("a node to replace is not in this graph or function, or is there twice")
+    _check_here(self, gone)
     lost = {name for node in gone for name in node.outputs if name}
     if unknown := names.keys() - lost:
         raise ValueError(f"no node that is replaced makes {min(unknown)!r}")
     new.rename({made: name for name, made in names.items()})
     made = {name for names in new.node_outputs() for name in names}
-    _check_new(self, made - lost - {""})
+    _check_new(self, [name for names in new.node_outputs() for name in names if name], lost)
     place = max(_first_place(self, new.nodes, lost), min(places, default=0))
     uses = [(i, _taken(node)) for i, node in enumerate(self.nodes) if i not in places]
     uses += [(place, _taken(node)) for node in new.nodes]
@@ -176,7 +178,7 @@ def add_prefix(self: Any, prefix: str, keep: Iterable[str] = ()) -> None:
     trial, kept = _core.new("GraphProto"), {*keep, ""}
     trial.CopyFrom(self.proto)  # in the graph itself, a refusal in a subgraph would come too late
     for graph in (_core.wrap(trial), self):
-        for each in (graph, *_graphs_in(graph)):
+        for each in (graph, *graphs_in(graph)):
             made = [value.name for value in each.inputs] + each.initializers.names()
             made += [*each.sparse_initializers, *chain(*each.node_outputs())]
             each.rename({name: prefix + name for name in made if name not in kept})
@@ -190,7 +192,7 @@ def lower_initializers(model: Any) -> list[str]:
     make_node = import_module("onnxmap._make.messages").make_node  # costs import time
     names, trained = [], model.state_variables
     bodies = [model.graph, *model.functions]
-    for graph in (model.graph, *chain(*map(_graphs_in, bodies))):
+    for graph in (model.graph, *chain(*map(graphs_in, bodies))):
         tensors = graph.proto.initializer
         stay = {"", *trained, *(value.name for value in graph.inputs)}
         counts = Counter(tensor.name for tensor in tensors)  # segments have one name
@@ -235,7 +237,9 @@ def raise_ir(model: Any, version: int) -> None:
     """See `Model.raise_ir`."""
     new, old, newest = operator.index(version), model.ir_version, max(Version)
     if not _TYPED_ATTRIBUTES <= old <= new <= newest:
-        raise ValueError(f"IR version {old} cannot become {new}, only a later one up to {newest}")
+        raise ValueError(
+            f"IR version {old} cannot become {new}, but only a later one up to {int(newest)}"
+        )
     if old < _IMPORTS <= new and not model.opset_imports:
         model.opset_imports = {"": 1}
     model.ir_version = new
@@ -248,14 +252,34 @@ def _graph_of(nodes: Iterable[Any]) -> Graph:
     return _core.wrap(graph)
 
 
-def _check_new(body: Any, names: Iterable[str]) -> None:
-    """New values have new names."""
+def _document_of(part: Any) -> _core.Document | None:
+    return _core.document_of(_core.root_of(getattr(part, "proto", part)))
+
+
+def _check_here(body: Any, nodes: Iterable[Node]) -> None:
+    """Nodes of another model may have the same contents."""
+    document = _document_of(body)
+    if any(_document_of(node) is not document for node in nodes):
+        raise ValueError("a node is not in this graph or function")
+
+
+def _check_new(body: Any, names: Iterable[str], lost: Iterable[str] = ()) -> None:
+    """New values have new names, except for those in the place of lost ones."""
     lists = [getattr(body, name, ()) for name in ("inputs", "initializers", "sparse_initializers")]
+    inner = {name for each in graphs_in(body) for made in each.node_outputs() for name in made}
+    seen = set[str]()
     for name in names:
         if not name:
             raise ValueError("the outputs of the new node need names")
+        if name in seen:
+            raise ValueError(f"two outputs of the new nodes have the name {name!r}")
+        seen.add(name)
+        if name in lost:
+            continue
         if body.producer(name) is not None or any(name in each for each in lists):
             raise ValueError(f"there is a value {name!r} already")
+        if name in inner:
+            raise ValueError(f"a subgraph has a value {name!r}, from which this would be hidden")
 
 
 def _first_place(body: Any, nodes: Iterable[Node], ignored: Iterable[str] = ()) -> int:
@@ -267,17 +291,17 @@ def _first_place(body: Any, nodes: Iterable[Node], ignored: Iterable[str] = ()) 
 
 def _taken(node: Node) -> set[str]:
     """What a node and its subgraphs use; also what these make."""
-    return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in _graphs_in(node)))} - {""}
+    return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in graphs_in(node)))} - {""}
 
 
-def _graphs_in(body: Any) -> Iterator[Graph]:
+def graphs_in(body: Any) -> Iterator[Graph]:
     """The graphs of a node, or of the nodes of a body, and those in them."""
     for node in getattr(body, "nodes", [body]):
         for value in (attribute.value for attribute in node.attributes.values()):
             for graph in value if isinstance(value, list) else [value]:
                 if isinstance(graph, _core.Graph):
                     yield graph
-                    yield from _graphs_in(graph)
+                    yield from graphs_in(graph)
 
 
 _OF_BOTH = [insert_after, insert_before, replace]
