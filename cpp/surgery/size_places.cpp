@@ -39,6 +39,11 @@ const TakesSizes* passed_on_by(std::string_view op_type, std::string_view domain
     return row_of(kAll, op_type, domain);
 }
 
+// Whether 1 changes nothing.
+bool is_times(TakesSizes::As as) {
+    return as == TakesSizes::As::repeats || as == TakesSizes::As::copies;
+}
+
 bool is_batch_first(const Node& node) {
     return std::ranges::any_of(node.attributes().entries, [](const model::Attribute& attribute) {
         return attribute.name() == "layout" &&
@@ -103,7 +108,7 @@ const TakesSizes* sizes_taken_by(std::string_view op_type, std::string_view doma
     static constexpr TakesSizes kAll[] = {
         {"Reshape", 1, 1, size},
         {"Expand", 1, 1, repeats},
-        {"Tile", 1, 1, repeats},
+        {"Tile", 1, 1, copies},
         {"Slice", 1, 2, position},
         {"Resize", 3, 3, size},
         {"Split", 1, 1, position},
@@ -204,7 +209,7 @@ bool SizePlaces::pass(const Step& step, std::size_t scope, Maker& maker) {
     if (!model::is_node(maker.message)) return false;
     const Node node(maker.message);
     const auto* const takes = sizes_taken_by(node.op_type(), node.domain());
-    const bool makes_state = step.as == As::state && takes != nullptr && takes->as <= As::repeats;
+    const bool makes_state = step.as == As::state && takes != nullptr && takes->as <= As::copies;
     const auto* const passes = passed_on_by(node.op_type(), node.domain());
     if (!makes_state && passes == nullptr) return false;
     if (!maker.followed.insert(step.as).second) return true;
@@ -224,6 +229,13 @@ bool SizePlaces::pass(const Step& step, std::size_t scope, Maker& maker) {
     next.is_part = next.is_part || node.op_type() == "Gather" || node.op_type() == "Slice";
     const bool is_joined = next.as != As::state && node.op_type() == "Concat";
     next.is_whole = next.is_whole && !is_joined;
+    if (is_joined) {
+        node.for_each_input([&](std::string_view name) {
+            auto* const part = find_maker(name, scope).second;
+            next.hides_errors = next.hides_errors ||
+                                (part != nullptr && std::ranges::count(numbers_of(*part), -1) > 0);
+        });
+    }
     std::uint32_t i = 0;
     node.for_each_input([&](std::string_view name) {
         const std::uint32_t input = i++;
@@ -244,7 +256,10 @@ bool SizePlaces::pass(const Step& step, std::size_t scope, Maker& maker) {
 bool SizePlaces::find_in_list(const Step& step, const std::vector<std::int64_t>& numbers,
                               SizePlace& place) const {
     const auto last = static_cast<std::int64_t>(numbers.size());
-    const bool has_rest = !step.is_whole || std::ranges::find(numbers, -1) != numbers.end();
+    const bool has_minus = std::ranges::find(numbers, -1) != numbers.end();
+    const bool has_rest = !step.is_whole || has_minus;
+    // A Reshape with -1 takes any other size as well, so that a wrong one would not show.
+    const bool hides_errors = step.hides_errors || (step.may_infer && has_minus);
     bool can_infer = step.may_infer && !has_rest;
     bool holds = false;
     for (std::int64_t i = 0; i < last; ++i) {
@@ -252,7 +267,7 @@ bool SizePlaces::find_in_list(const Step& step, const std::vector<std::int64_t>&
         const auto found = sizes_.changed.find(number);
         const std::int64_t front = step.front + (step.is_part ? 0 : i);
         const bool is_other = step.axis && front != step.axis;
-        if (found == sizes_.changed.end() || is_other || (number == 1 && step.as == As::repeats))
+        if (found == sizes_.changed.end() || is_other || (number == 1 && is_times(step.as)))
             continue;
         holds = true;
         const auto& by_axis = found->second;
@@ -261,14 +276,16 @@ bool SizePlaces::find_in_list(const Step& step, const std::vector<std::int64_t>&
                                                      return each.first >= 0;
                                                  });
         std::optional<std::int64_t> axis;
-        if (!step.axis && by_axis.contains(front)) axis = front;
-        const bool has_end = !step.axis && !axis && step.is_whole && !step.is_part && is_alone;
+        if (!step.axis && by_axis.contains(front) && (front == 0 || !hides_errors)) axis = front;
+        const bool has_end =
+            !step.axis && !axis && step.is_whole && !step.is_part && is_alone && !hides_errors;
         if (has_end && by_axis.contains(i - last)) axis = i - last;
         const bool is_clear =
-            step.axis ? is_batch(number)
-                      : axis || (is_alone && !has_rest && !sizes_.kept.contains(number));
+            number != 0 &&  // for a Reshape it is the dimension before
+            (step.axis ? is_batch(number)
+                       : axis || (is_alone && !has_rest && !sizes_.kept.contains(number)));
         const NewDim* const now =
-            is_clear && step.as != As::position ? after(number, axis) : nullptr;
+            is_clear && step.as <= As::repeats ? after(number, axis) : nullptr;
         if (now == nullptr || (!now->value && !std::exchange(can_infer, false))) continue;
         place.changes.emplace_back(i, now->value.value_or(-1));
     }

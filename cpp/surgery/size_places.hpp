@@ -51,6 +51,7 @@ struct TakesSizes {
     enum class As : std::uint8_t {
         size,
         repeats,   // 1 changes nothing
+        copies,    // how many of them
         position,  // in a dimension, or in parts of one
         state      // a dimension of a tensor
     };
@@ -118,6 +119,7 @@ class SizePlaces {
         bool is_whole = true;                             // no other list is joined to these
         bool is_part = false;                             // only one of them is taken
         bool may_infer = false;                           // -1 may take the place of a size
+        bool hides_errors = false;                        // another list of these has -1
     };
 
     static Makers makers_in(const Scope& scope);

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from onnxmap import _core
-from onnxmap._make.surgery import FREE_INITIALIZERS
+from onnxmap._make.surgery import FREE_INITIALIZERS, graphs_in
 from onnxmap._make.tensors import tensor_message
 from onnxmap._show.reports import DimReport
 from onnxmap.errors import OnnxMapError
@@ -69,7 +69,8 @@ def _rewrite(group: list[_Place], may_add: bool) -> bool:
             body.initializers[name] = values
     elif is_graph and may_add:
         names = (f"{name}_{i}" for i in itertools.count(1))
-        new = next(each for each in names if not _is_used(body, each))
+        inner = {made for each in graphs_in(body) for made in itertools.chain(*each.node_outputs())}
+        new = next(each for each in names if each not in inner and not _is_used(body, each))
         body.initializers[new] = values
         for place in group:
             place.user.inputs[place.input] = new

@@ -78,6 +78,10 @@ def run(arguments: Namespace) -> None:
     check_saving_options(arguments)
     if not arguments.verbs:
         raise UsageError("there is nothing to do; name at least one edit, such as --prune")
+    if arguments.constants and not {"--set-dims", "--set-shape"} & {
+        name for name, _ in arguments.verbs
+    }:
+        raise UsageError("--constants needs --set-dims or --set-shape")
     with open_model(arguments.file, arguments) as model:
         before = model
         if arguments.dry_run:

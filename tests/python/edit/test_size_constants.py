@@ -143,9 +143,6 @@ def used(kind: str, b: int, s: int) -> ModelProto:
         case "Expand":
             nodes = [node("ReduceSum", "x last", "r"), node("Expand", "r s", "y")]
             return model_of(nodes, [b, 6, s], {"s": sizes(b, 6, s), "last": sizes(2)})
-        case "Tile":
-            nodes = [node("ReduceSum", "x last", "r"), node("Tile", "r s", "y")]
-            return model_of(nodes, [b, 6, s], {"s": sizes(1, 1, s), "last": sizes(2)})
         case "Resize":
             constants = {"s": sizes(b, 1, 12, s)}
             return model_of([node("Resize", "x   s", "y")], [b, 1, 6, s], constants)
@@ -166,7 +163,7 @@ def used(kind: str, b: int, s: int) -> ModelProto:
     raise AssertionError(kind)
 
 
-@pytest.mark.parametrize("kind", ["Expand", "Tile", "Resize", "ConstantOfShape", "AffineGrid"])
+@pytest.mark.parametrize("kind", ["Expand", "Resize", "ConstantOfShape", "AffineGrid"])
 def test_operators_that_take_sizes(kind: str) -> None:
     before, wanted = used(kind, B, S), used(kind, NEW_B, NEW_S)
     shape = [dim.dim_value for dim in wanted.graph.input[0].type.tensor_type.shape.dim]
@@ -410,7 +407,7 @@ def rewritten(shape: list[int], new: list[int], numbers: list[int]) -> list[int]
         ([5, 2, 5], [7, 2, 8], [2, 5, 5], [2, 5, 8]),
         ([3, 5], [3, 8], [5, 1, 5], [5, 1, 5]),  # two for one
         ([1, 8], [3, 8], [1, 1, 2, 4], [3, 1, 2, 4]),
-        ([4, 6, 8], [4, 6, 16], [-1, 8], [-1, 16]),  # the last one is the last one
+        ([4, 6, 8], [4, 6, 16], [-1, 8], [-1, 8]),  # -1 hides that it is another 8
         ([8, 6, 2], [16, 6, 2], [-1, 8, 2], [-1, 8, 2]),  # 8 heads, and a batch of 8
         ([8, 6, 3], [16, 6, 3], [8, 8, 9], [16, 8, 9]),
     ],
@@ -443,3 +440,36 @@ def test_random_shapes(seed: int) -> None:
     assert set(listed.constants) == {*report.constants, *report.rewritten}
     assert report.constants == []
     assert_same(saved(model), wanted, new)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shape", "new", "numbers"),
+    [
+        ("Reshape", [1, 8, 512], [1, 16, 512], [1, -1, 8, 64]),  # heads, of which there are 8, too
+        ("Reshape", [1, 8, 512], [1, 16, 512], [1, 8, -1, 64]),
+        ("Tile", [1, 8], [1, 16], [1, 8]),  # copies
+        ("Reshape", [0, 3], [5, 3], [0, -1]),  # the dimension before
+    ],
+)
+def test_numbers_that_are_not_certainly_sizes_stay(
+    op_type: str, shape: list[int], new: list[int], numbers: list[int]
+) -> None:
+    message = model_of([node(op_type, "x s", "y")], shape, {"s": sizes(*numbers)})
+    model = loads(message)
+    report = model.set_dims(inputs={"x": new}, constants=True)
+    assert report.rewritten == []
+    assert model.initializers["s"].numpy().tolist() == numbers
+
+
+def test_a_new_initializer_has_no_name_of_a_subgraph() -> None:
+    """The constant has another use, so that its place gets one of its own."""
+    made = helper.make_node("Identity", ["c"], ["c_1"])
+    branch = helper.make_graph([made], "b", [], [helper.make_tensor_value_info("c_1", 7, [2])])
+    nodes = [
+        node("Reshape", "x c", "y"),
+        helper.make_node("If", ["yes"], ["z"], then_branch=branch, else_branch=branch),
+    ]
+    model = loads(model_of(nodes, [B, S], {"c": sizes(B, S), "yes": np.array(True)}))
+    assert model.set_dims(inputs={"x": [NEW_B, S]}, constants=True).rewritten
+    assert "c_1" not in model.initializers
+    assert model.check().ok
