@@ -127,10 +127,7 @@ ModelComparison::ModelComparison(const TwoDocuments& documents, Differences& fou
       depth_left_(std::max(documents.a.limits().depth, documents.b.limits().depth) + 1) {}
 
 void ModelComparison::run() {
-    if (documents_.options.casts) {
-        note_casts(documents_.a);
-        note_casts(documents_.b);
-    }
+    if (documents_.options.casts) note_casts();
     compare_models(documents_.a.root(), documents_.b.root());
 }
 

@@ -122,8 +122,9 @@ class ModelComparison {
     // Whether the values of two types may be the same.
     [[nodiscard]] bool can_compare(std::int32_t type_a, std::int32_t type_b) const;
     // The initializers that a save gave another type count by the names that they had before, and
-    // the nodes Cast that it added do not count.
-    void note_casts(const model::Document& document);
+    // the nodes Cast that it added do not count, if the other model has a value of that name and
+    // type.
+    void note_casts();
     void drop_casts(Elements& nodes) const;
     [[nodiscard]] std::string key_in_list(const Row& row, const Message& element) const;
     // A job without the bytes.

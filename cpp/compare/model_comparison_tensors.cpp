@@ -1,7 +1,12 @@
 // The part of the walk that compares tensors, and the list of what was found.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -145,13 +150,37 @@ void ModelComparison::compare_tensor_fields(const Message& a, const Message& b) 
     compare_unknown_fields(a, b);
 }
 
-void ModelComparison::note_casts(const model::Document& document) {
-    model::for_each_graph(document, [&](const std::string&, const Message& graph) {
-        for (const model::InitializerCast& each : model::initializer_casts(document, graph)) {
+void ModelComparison::note_casts() {
+    struct Side {
+        std::vector<model::InitializerCast> casts;
+        std::map<std::string_view, std::set<std::int32_t>> types;  // of values, by name
+    };
+    const auto read = [](const model::Document& document) {
+        Side side;
+        model::for_each_graph(document, [&](const std::string&, const Message& graph) {
+            for (model::InitializerCast& each : model::initializer_casts(document, graph)) {
+                side.types[each.name].insert(static_cast<std::int32_t>(each.type->type));
+                side.casts.push_back(std::move(each));
+            }
+            const Row& row = field<"GraphProto.initializer">;
+            graph.for_each_value(row, [&](const wire::Field& each) {
+                const Message tensor = graph.inner(row, each);
+                side.types[tensor.text(field<"TensorProto.name">)].insert(
+                    static_cast<std::int32_t>(tensor.int64(field<"TensorProto.data_type">)));
+            });
+        });
+        return side;
+    };
+    const std::array sides{read(documents_.a), read(documents_.b)};
+    for (const std::size_t i : {0U, 1U}) {
+        for (const model::InitializerCast& each : sides.at(i).casts) {
+            const auto other = sides.at(1 - i).types.find(each.name);
+            const std::set<std::int32_t> own{static_cast<std::int32_t>(each.type->type)};
+            if (other == sides.at(1 - i).types.end() || other->second != own) continue;
             old_names_.emplace(each.tensor.key(), each.name);
             casts_.insert(each.node.key());
         }
-    });
+    }
 }
 
 void ModelComparison::drop_casts(Elements& nodes) const {

@@ -16,20 +16,28 @@ using onnx::Message;
 
 namespace {
 
+// The type that a Cast makes; null if it has more than the save writes.
 const onnx::DataTypeInfo* type_made_by(const Node& cast) {
-    for (const Attribute& each : cast.attributes().entries) {
-        if (each.name() != "to") continue;
-        const std::int64_t number = each.message().int64(field<"AttributeProto.i">);
-        return onnx::find_data_type(static_cast<std::int32_t>(number));
+    const auto attributes = cast.attributes().entries;
+    if (attributes.size() != 1 || attributes.front().name() != "to" ||
+        cast.message().has(field<"NodeProto.doc_string">) ||
+        cast.message().has(field<"NodeProto.metadata_props">)) {
+        return nullptr;
     }
-    return nullptr;
+    const std::int64_t number = attributes.front().message().int64(field<"AttributeProto.i">);
+    return onnx::find_data_type(static_cast<std::int32_t>(number));
 }
 
-// Whether a tensor has the name that a save gave it.
+// Whether a tensor has a name that a save gives it: NAME.TYPE, or NAME.TYPE.2 if that is taken.
 bool has_new_name(const tensor::Header& tensor, std::string_view old_name) {
     const auto* const type = onnx::find_data_type(tensor.data_type);
-    return type != nullptr &&
-           tensor.name.starts_with(std::string(old_name) + '.' + std::string(type->numpy));
+    if (type == nullptr || old_name.empty()) return false;
+    const std::string made = std::string(old_name) + '.' + std::string(type->numpy);
+    std::string_view rest = tensor.name;
+    if (!rest.starts_with(made)) return false;
+    rest.remove_prefix(made.size());
+    return rest.empty() || (rest.size() > 1 && rest[0] == '.' &&
+                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
 }  // namespace

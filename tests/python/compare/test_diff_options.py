@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import onnxmap
 
@@ -172,6 +172,29 @@ def test_a_copy_with_another_type_is_the_model(tmp_path: Path) -> None:
     (tensor,) = onnxmap.diff(made["float32"], changed, cast=True, rtol=2.0**-8).tensors
     assert (tensor.name, tensor.name_b, tensor.changed) == ("w", "w.float16", 1)
     assert (tensor.max_abs, tensor.max_abs_at) == (7.0, (3,))
+
+
+@pytest.mark.parametrize(
+    ("to", "more"), [(TensorProto.FLOAT8E4M3FN, {}), (TensorProto.INT64, {}), (1, {"saturate": 0})]
+)
+def test_a_cast_to_another_type_counts(to: int, more: dict[str, int]) -> None:
+    """The models compute other values, though their stored ones are the same."""
+    weight = numpy_helper.from_array(np.float16([0.37, 0.74]), "w.float16")
+
+    def model(to: int, **more: int) -> onnxmap.Model:
+        nodes = [
+            helper.make_node("Cast", ["w.float16"], ["w"], "w.float16", to=to, **more),
+            helper.make_node("Cast", ["w"], ["y"], to=1),
+        ]
+        graph = helper.make_graph(
+            nodes, "g", [], [helper.make_tensor_value_info("y", 1, [2])], [weight]
+        )
+        imports = [helper.make_opsetid("", 21)]
+        return onnxmap.loads(helper.make_model(graph, opset_imports=imports).SerializeToString())
+
+    assert onnxmap.diff(model(1), model(1), cast=True).same
+    for a, b in ((model(1), model(to, **more)), (model(to, **more), model(1))):
+        assert not onnxmap.diff(a, b, cast=True).same
 
 
 def test_a_cast_of_the_model_itself_counts() -> None:
