@@ -263,12 +263,14 @@ void gather(NodeShapes& n, std::string_view) {
 
 void constant(NodeShapes& n, std::string_view) {
     Numbers dims;
-    Numbers elements = n.numbers("value_ints").value_or(Numbers());
+    Numbers elements;
     if (const auto tensor = n.tensor("value"))
         return n.make(0, told_tensor(*tensor, dims, elements));
-    if (n.has("value_ints")) {
-        dims.push_back(std::ssize(elements));
-        n.make(0, {NumberView(dims), NumberView(elements)});
+    if (const auto numbers = n.numbers("value_ints")) {
+        dims.push_back(std::ssize(*numbers));
+        n.make(0, {NumberView(dims), NumberView(*numbers)});
+    } else if (n.has("value_ints")) {  // more than are kept
+        n.make(0, Numbers{kUnknown});
     } else if (n.has("value_int")) {
         elements.push_back(n.number("value_int", 0));
         n.make(0, {NumberView(), NumberView(elements)});
@@ -285,7 +287,9 @@ void shape(NodeShapes& n, std::string_view) {
     const NumberView x = *n.dims(0);
     const std::int64_t start = n.number("start", 0);
     const std::int64_t rank = std::ssize(x);
-    const Numbers dims{cut(rank, start, n.number("end", rank))};
+    const std::int64_t end = n.number("end", rank);
+    if (start == kUnknown || end == kUnknown) return n.make(0, Numbers{kUnknown});
+    const Numbers dims{cut(rank, start, end)};
     const auto first = static_cast<std::size_t>(rank - cut(rank, start, rank));
     n.make(0, {NumberView(dims), x.subspan(first, static_cast<std::size_t>(dims[0]))});
 }

@@ -266,7 +266,8 @@ void NodeListCheck::judge_shape(VisibleValues::Id value, const Event& event, std
                                    ", and the graph says that " + in_quotes(event.name) + " has " +
                                    shape_text(*is_told.dims);
                         });
-    } else if (is_told.dims && is_made.dims && !is_made.elements) {
+    } else if (is_told.dims && is_made.dims && !is_made.elements &&
+               std::ranges::find(*is_made.dims, kUnknown) != is_made.dims->end()) {
         Numbers both(is_made.dims->begin(), is_made.dims->end());
         for (std::size_t i = 0; i < both.size(); ++i) {
             if (both[i] == kUnknown) both[i] = (*is_told.dims)[i];

@@ -19,8 +19,6 @@ namespace onnxmap::check {
 
 /// Most dimensions of a shape that a node makes. Files may have more; readers have few.
 inline constexpr std::size_t kMostMade = 16;
-/// Most elements that are kept of a tensor.
-inline constexpr std::size_t kMostElements = 64;
 
 /// As text: "[2, ?, 3]".
 [[nodiscard]] std::string shape_text(NumberView shape);

@@ -102,8 +102,12 @@ constexpr Words kWords[] = {
 };
 
 bool is_in(std::string_view word, std::string_view list) {
-    const std::string spaced = " " + std::string(list) + " ";
-    return spaced.find(" " + std::string(word) + " ") != std::string::npos;
+    while (true) {
+        const std::size_t end = list.find(' ');
+        if (list.substr(0, end) == word) return true;
+        if (end == std::string_view::npos) return false;
+        list.remove_prefix(end + 1);
+    }
 }
 
 // The words that an attribute may be, if `word` is none of them.

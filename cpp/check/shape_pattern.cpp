@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/made_once.hpp"
 #include "check/shape_rules.hpp"
+#include "model/name_table.hpp"
 
 namespace onnxmap::check {
 
@@ -24,52 +28,93 @@ std::vector<std::string_view> parts(std::string_view text, std::string_view sepa
     return found;
 }
 
-std::vector<std::string_view> words(std::string_view text) {
+// The words of one shape.
+using Pattern = std::vector<std::string_view>;
+
+Pattern words(std::string_view text) {
     auto found = parts(text, " ");
     std::erase_if(found, [](auto each) { return each.empty(); });
     return found;
 }
 
-bool has_group(const std::vector<std::string_view>& words) {
-    return std::ranges::find(words, "*") != words.end();
+// How the shapes of one rank of the first input fit. "~" is a word of its own.
+struct Way {
+    struct Given {
+        char letter;
+        std::string_view attribute;
+        std::int64_t usual;
+    };
+    std::vector<Given> given;
+    std::vector<Pattern> inputs;
+    std::vector<Pattern> outputs;
+};
+
+Way parsed(std::string_view text) {
+    Way way;
+    const auto sides = parts(text, "->");
+    for (const std::string_view each : parts(sides[0], ",")) way.inputs.push_back(words(each));
+    for (const std::string_view each : parts(sides[1], ",")) way.outputs.push_back(words(each));
+    std::erase_if(way.inputs.front(), [&](std::string_view word) {
+        if (word.size() < 2 || word[1] != '=') return false;
+        const auto name = parts(word.substr(2), "/");
+        way.given.push_back({word[0], name[0], name.size() > 1 ? name[1][0] - '0' : kUnknown});
+        return true;
+    });
+    return way;
 }
 
-bool fits_rank(const std::vector<std::string_view>& words, std::size_t rank) {
+using Ways = model::NameMap<std::vector<Way>>;
+constinit std::atomic<const Ways*> all_ways = nullptr;
+
+// By the texts of the rules: parsing one takes longer than applying it.
+const Ways& ways_of_all() {
+    return made_once(all_ways, [] {
+        auto made = std::make_unique<Ways>();
+        for (const std::string_view how : {
+#define SHAPES(name, since, function, how) std::string_view(how),
+#include "check/shapes.def"
+#undef SHAPES
+             }) {
+            if (how.find("->") == std::string_view::npos || made->contains(how)) continue;
+            for (const std::string_view way : parts(how, "|")) (*made)[how].push_back(parsed(way));
+        }
+        return std::unique_ptr<const Ways>(std::move(made));
+    });
+}
+
+bool is_untold(const Pattern& words) { return words.size() == 1 && words.front() == "~"; }
+
+bool has_group(const Pattern& words) { return std::ranges::find(words, "*") != words.end(); }
+
+bool fits_rank(const Pattern& words, std::size_t rank) {
     return has_group(words) ? rank + 1 >= words.size() : rank == words.size();
 }
 
 // One way in which the shapes can fit.
 class Match {
   public:
-    Match(NodeShapes& node, std::string_view text) : node_(node) {
+    Match(NodeShapes& node, const Way& way)
+        : node_(node), inputs_(way.inputs), outputs_(way.outputs) {
         letters_.fill(kUnknown);
-        const auto sides = parts(text, "->");
-        inputs_ = parts(sides[0], ",");
-        outputs_ = parts(sides[1], ",");
-        for (const std::string_view word : words(inputs_[0])) {
-            if (word.size() < 2 || word[1] != '=') continue;
-            const auto name = parts(word.substr(2), "/");
-            letter(word[0]) = node.number(name[0], name.size() > 1 ? name[1][0] - '0' : kUnknown);
-            inputs_[0].remove_prefix(
-                static_cast<std::size_t>(word.data() + word.size() - inputs_[0].data()));
-        }
+        for (const auto& [name, attribute, usual] : way.given)
+            letter(name) = node.number(attribute, usual);
     }
 
     [[nodiscard]] bool fits_first() const {
         const auto& dims = node_.dims(0);
-        return !dims || inputs_[0] == "~" || fits_rank(words(inputs_[0]), dims->size());
+        return !dims || is_untold(inputs_[0]) || fits_rank(inputs_[0], dims->size());
     }
 
     void run() {
         // What a later input tells may solve a product of an earlier one.
         for (int pass = 0; pass < 2; ++pass) {
             for (std::size_t slot = 0; slot < inputs_.size(); ++slot) {
-                if (inputs_[slot] == "~" || !node_.dims(slot)) continue;
-                if (!take(slot, words(inputs_[slot]), *node_.dims(slot))) return;
+                if (is_untold(inputs_[slot]) || !node_.dims(slot)) continue;
+                if (!take(slot, inputs_[slot], *node_.dims(slot))) return;
             }
         }
         for (std::size_t slot = 0; slot < outputs_.size(); ++slot) {
-            if (outputs_[slot] != "~") tell(slot, words(outputs_[slot]));
+            if (!is_untold(outputs_[slot])) tell(slot, outputs_[slot]);
         }
     }
 
@@ -81,7 +126,7 @@ class Match {
         return false;
     }
 
-    bool take(std::size_t slot, const std::vector<std::string_view>& words, NumberView dims) {
+    bool take(std::size_t slot, const Pattern& words, NumberView dims) {
         if (!fits_rank(words, dims.size())) {
             return fail(slot, "the operator takes " +
                                   std::string(has_group(words) ? "at least " : "") +
@@ -149,7 +194,7 @@ class Match {
         return sum;
     }
 
-    void tell(std::size_t slot, const std::vector<std::string_view>& words) {
+    void tell(std::size_t slot, const Pattern& words) {
         Numbers dims;
         for (const std::string_view word : words) {
             if (word != "*" && word != "^") {
@@ -168,16 +213,16 @@ class Match {
     NodeShapes& node_;
     std::array<std::int64_t, 128> letters_{};
     std::optional<Numbers> group_;
-    std::vector<std::string_view> inputs_;
-    std::vector<std::string_view> outputs_;
+    const std::vector<Pattern>& inputs_;
+    const std::vector<Pattern>& outputs_;
 };
 
 }  // namespace
 
 void match(NodeShapes& node, std::string_view how) {
-    const auto ways = parts(how, "|");
+    const std::vector<Way>& ways = ways_of_all().at(how);
     if (ways.size() > 1 && !node.dims(0)) return;
-    for (const std::string_view way : ways) {
+    for (const Way& way : ways) {
         Match match(node, way);
         if (match.fits_first()) return match.run();
     }

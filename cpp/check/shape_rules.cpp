@@ -89,10 +89,14 @@ void same_along(NodeShapes& n, std::string_view how) {
 }
 
 void identity(NodeShapes& n, std::string_view) {
-    // A Cast keeps integers as they are if they become integers.
+    // A Cast keeps integers as they are if they become integers that can hold them.
     const auto to =
         static_cast<onnx::DataType>(n.number("to", static_cast<int>(onnx::DataType::INT64)));
-    n.pass(0, 0, to == onnx::DataType::INT32 || to == onnx::DataType::INT64);
+    const auto& elements = n.input(0).elements;
+    const bool are_small = !elements || std::ranges::all_of(*elements, [](std::int64_t each) {
+        return each == kUnknown || each == static_cast<std::int32_t>(each);
+    });
+    n.pass(0, 0, to == onnx::DataType::INT64 || (to == onnx::DataType::INT32 && are_small));
 }
 
 void broadcast(NodeShapes& n, std::string_view) {
@@ -163,9 +167,9 @@ void recurrent(NodeShapes& n, std::string_view how) {
     if (n.number("layout", 0) == 0) match(n, how);
 }
 
-void loss(NodeShapes& n, std::string_view) {
-    const bool is_one = n.text("reduction") != "none";
-    match(n, is_one ? "n c *, n *, ? -> , n c *" : "n c *, n *, ? -> n *, n c *");
+void loss(NodeShapes& n, std::string_view how) {
+    match(n, how);
+    if (n.text("reduction") != "none") n.make(0, Numbers());
 }
 
 }  // namespace onnxmap::check

@@ -19,6 +19,9 @@ inline constexpr std::int64_t kUnknown = INT64_MIN;
 using Numbers = std::vector<std::int64_t>;
 using NumberView = std::span<const std::int64_t>;
 
+/// Most elements that are kept of a tensor.
+inline constexpr std::size_t kMostElements = 64;
+
 /// What is known of a value.
 struct Known {
     std::optional<NumberView> dims = std::nullopt;
@@ -35,9 +38,10 @@ class ShapeStore {
     using Id = std::uint32_t;
     static constexpr Id kNothing = 0;
 
-    /// Keeps copies of the numbers.
-    Id add(const Known& known) {
+    /// Keeps copies of the numbers, but no more than kMostElements elements.
+    Id add(Known known) {
         if (!known.dims) return kNothing;
+        if (known.elements && known.elements->size() > kMostElements) known.elements.reset();
         const std::size_t count =
             known.dims->size() + (known.elements ? known.elements->size() : 0);
         if (count > room_) return kNothing;

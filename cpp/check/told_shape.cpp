@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/dimension.hpp"
 #include "onnx/data_type.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/header.hpp"
@@ -12,12 +13,9 @@ using onnx::field;
 
 namespace {
 
-// A dimension below 0 is not known: exporters write -1.
-void add_dim(Numbers& dims, std::optional<wire::Field> dim) {
-    // A file may have any number of dimensions: readers have no more than these, and so has the
-    // time of a check.
-    if (dims.size() > tensor::kMaxRank) return;
-    dims.push_back(dim && dim->int64() >= 0 ? dim->int64() : kUnknown);
+void add_dim(Numbers& dims, std::optional<std::int64_t> dim) {
+    // A file may have any number of dimensions. Readers stop at this rank, and so does the check.
+    if (dims.size() <= tensor::kMaxRank) dims.push_back(dim.value_or(kUnknown));
 }
 
 // The elements of a small tensor of INT64, as axes and sizes are; none if they are elsewhere.
@@ -58,7 +56,7 @@ ShapeStore::Id told_shape(ShapeStore& store, const onnx::Message& message, bool 
     }
     if (&message.table() == &onnx::message<"SparseTensorProto">) {
         message.for_each_value(field<"SparseTensorProto.dims">,
-                               [&](const wire::Field& dim) { add_dim(dims, dim); });
+                               [&](const wire::Field& dim) { add_dim(dims, dim.int64()); });
     } else {
         const auto type = message.child(field<"ValueInfoProto.type">);
         const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
@@ -68,8 +66,7 @@ ShapeStore::Id told_shape(ShapeStore& store, const onnx::Message& message, bool 
         if (!shape) return ShapeStore::kNothing;
         const wire::FieldRow& row = field<"TensorShapeProto.dim">;
         shape->for_each_value(row, [&](const wire::Field& value) {
-            const onnx::Message dim = shape->inner(row, value);
-            add_dim(dims, dim.find(field<"TensorShapeProto.Dimension.dim_value">));
+            add_dim(dims, model::read_dimension(shape->inner(row, value)).value);
         });
     }
     if (dims.size() > tensor::kMaxRank) return ShapeStore::kNothing;

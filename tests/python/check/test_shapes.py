@@ -123,6 +123,8 @@ def test_a_wrong_shape(report: list[tuple[str, str]], where: str, message: str) 
         ),
         of_one("Conv", [1, 1, 9], [1, 1, 3], auto_pad=""),  # the empty word is the default
         of_one("ReduceSum", [2, 3], [1]),  # which axis is not known
+        of_one("Constant", value_ints=list(range(100)), made=[100]),
+        of_one("Shape", [2, 3], start=-(2**63), made=[2]),
     ],
 )
 def test_what_is_not_certain_is_no_finding(report: list[tuple[str, str]]) -> None:
@@ -135,6 +137,26 @@ def test_axes_are_attributes_or_inputs_by_version() -> None:
         ((where, message),) = found(model_of([node], {"x": [1, 1]}, opset=11))
         assert where == '[0].attribute["axes"]'
         assert "the axis 9 is not there" in message
+
+
+def test_many_elements_are_not_kept() -> None:
+    joined = helper.make_node("Concat", ["a", "b"], ["s"], axis=0)
+    expanded = helper.make_node("Expand", ["x", "s"], ["y"])
+    ones = [1] * 60
+    assert found(model_of([joined, expanded], {"x": [1]}, {}, {"a": ones, "b": ones})) == []
+
+
+@pytest.mark.parametrize(("size", "made"), [(2**32 + 2, []), (4, ["value.shape"])])
+def test_a_cast_keeps_what_int32_can_hold(size: int, made: list[str]) -> None:
+    """A larger number becomes another one."""
+    nodes = [
+        helper.make_node("Cast", ["s"], ["small"], to=TensorProto.INT32),
+        helper.make_node("Cast", ["small"], ["shape"], to=TensorProto.INT64),
+        helper.make_node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    model = model_of(nodes, {"x": ["n"]}, {"y": [2]}, {"s": [size]})
+    report = onnxmap.loads(model.SerializeToString()).check(select=RULES)
+    assert [each.rule for each in report] == made
 
 
 def test_shapes_go_forward_through_sizes_that_are_calculated() -> None:
@@ -224,7 +246,7 @@ def test_words_are_those_that_onnx_documents() -> None:
         ("Pad", "mode"): "mirror", ("LSTM", "direction"): "both",
         ("Resize", "mode"): "area", ("Resize", "nearest_mode"): "round",
         ("GridSample", "padding_mode"): "wrap", ("ScatterND", "reduction"): "mean",
-        ("DepthToSpace", "mode"): "RCD", ("Gelu", "approximate"): "erf",
+        ("DepthToSpace", "mode"): "DCR CRD", ("Gelu", "approximate"): "erf",
         ("Conv", "auto_pad"): "SAME", ("RoiAlign", "mode"): "mean",
         ("Resize", "keep_aspect_ratio_policy"): "fit", ("BitShift", "direction"): "UP",
     }  # fmt: skip
