@@ -56,10 +56,10 @@ struct Checkpoint {
     std::uint64_t data_begin = 0;
 };
 
-// The first 8 bytes of nearly all other files are a length that no file has.
+// Behind the length of its header, the header of a file of weights begins.
 void refuse_other_formats(const source::Source& file) {
     const std::string head = read_text(file, 0, std::min<std::uint64_t>(file.size(), kHeadBytes));
-    if (head.size() <= kLengthBytes || head.substr(4, 4) == std::string(4, '\0')) return;
+    if (head.size() <= kLengthBytes || head[kLengthBytes] == '{') return;
     const std::string kind(looks_like(as_bytes(head)));
     if (kind.empty()) return;
     throw Error("model.safetensors", "this is not a safetensors file; it looks like " + kind);
