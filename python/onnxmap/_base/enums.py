@@ -46,7 +46,10 @@ def _data_type_of(members: Iterable[_DataTypeFacts], given: object) -> _DataType
         given = _core.data_type_named(given) or None
     elif not isinstance(given, (type, np.dtype)):
         return None
-    return next((each for each in members if each == given), None)
+    for each in members:  # an interrupt of a generator would be reported once more
+        if each == given:
+            return each
+    return None
 
 
 class _DataTypeFacts(_NamedInt, metaclass=_Suggesting):
