@@ -706,6 +706,9 @@ class Model:
 
         Returns:
             The names of the values.
+
+        Raises:
+            ValueError: the model imports no operators of ONNX, of which Constant is one.
         """
         return surgery.lower_initializers(self)
 

@@ -124,7 +124,8 @@ def replace(
     Raises:
         UnknownNameError: no new node makes a value of `values`.
         ValueError: a node is not here; a value is still used that no new node makes, or that the
-            new nodes can only make after its use; or a name of a new value is taken.
+            new nodes can only make after its use; a new node uses what a later one makes; or a name
+            of a new value is taken.
         ParseError: `model.duplicate_name`: several nodes make one value.
         EditError: the graph or function was removed from its model.
     """
@@ -147,6 +148,13 @@ def replace(
         for name in taken & lost:
             if name not in made or i < place:
                 raise ValueError(f"{name!r} is used, and no new node makes it before node {i}")
+    if kept := (lost - made) & _used_by_training(self):
+        raise ValueError(f"training uses {min(kept)!r}: clear training_info before")
+    late = set(made)
+    for node in new.nodes:
+        if early := _taken(node) & late:
+            raise ValueError(f"a new node uses {min(early)!r} before a new node makes it")
+        late -= {*node.outputs}
     for i in reversed(places):
         del self.nodes[i]
     place -= sum(i < place for i in places)
@@ -197,6 +205,8 @@ def lower_initializers(model: Any) -> list[str]:
         stay = {"", *trained, *(value.name for value in graph.inputs)}
         counts = Counter(tensor.name for tensor in tensors)  # segments have one name
         found = [i for i, t in enumerate(tensors) if counts[t.name] == 1 and t.name not in stay]
+        if found and model.opset_imports and "" not in model.opset_imports:
+            raise ValueError("Constant nodes are ONNX's own: set model.opset_imports[''] before")
         names += [tensors[i].name for i in found]
         for i in reversed(found):
             graph.nodes.insert(0, make_node("Constant", [], [tensors[i].name], value=tensors[i]))
@@ -287,6 +297,14 @@ def _first_place(body: Any, nodes: Iterable[Node], ignored: Iterable[str] = ()) 
     taken = set().union(*map(_taken, nodes)).difference(ignored)
     ends = (i + 1 for i, node in enumerate(body.nodes) if not taken.isdisjoint(node.outputs))
     return max(ends, default=0)
+
+
+def _used_by_training(body: Any) -> set[str]:
+    used = set[str]()
+    for info in getattr(_core.root_of(body.proto), "training_info", ()):
+        used |= {entry.value for entry in info.update_binding}
+        used |= {*chain(*_core.wrap(info.algorithm).node_inputs())}
+    return used
 
 
 def _taken(node: Node) -> set[str]:

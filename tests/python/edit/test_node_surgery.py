@@ -208,6 +208,22 @@ def test_an_output_that_training_assigns_stays() -> None:
     assert not model.edited
 
 
+def test_a_value_that_training_uses_stays() -> None:
+    message = chain()
+    helper_node = message.graph.node.add(op_type="Neg", input=["x"], output=["extra"])
+    training = message.training_info.add()
+    training.algorithm.node.add(op_type="Neg", input=["extra"], output=["t"])
+    training.update_binding.add(key="w", value="t")
+    model = loads(message)
+    extra = next(each for each in model.graph.nodes if each.outputs == helper_node.output)
+    with pytest.raises(ValueError, match="training uses 'extra'"):
+        model.graph.replace([extra], [])
+    assert not model.edited
+    model.training_info.clear()
+    model.graph.replace([extra], [])
+    assert model.graph.producer("extra") is None
+
+
 def node(op_type: str, inputs: str, outputs: str) -> Any:
     return onnxmap.make_node(op_type, inputs.split(), outputs.split())
 
@@ -257,6 +273,10 @@ def node(op_type: str, inputs: str, outputs: str) -> Any:
         (lambda g: g.replace([g.nodes["mul"], node("Neg", "p", "q")], []), ValueError,
          "not in this graph"),
         (lambda g: g.replace([g.nodes["mul"]], [1]), TypeError, "NodeProto"),
+        (lambda g: g.replace([g.nodes["mul"]], [node("Add", "b a", "b")]), ValueError,
+         "a new node uses 'b' before a new node makes it"),
+        (lambda g: g.replace([g.nodes["mul"]], [node("Neg", "n", "b"), node("Neg", "a", "n")]),
+         ValueError, "a new node uses 'n' before"),
     ],
 )  # fmt: skip
 def test_what_is_refused_changes_nothing(

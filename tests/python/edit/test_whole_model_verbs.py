@@ -159,6 +159,16 @@ def test_initializers_of_subgraphs_are_lowered() -> None:
     assert run(model, feed)["y"].tolist() == run(message, feed)["y"].tolist() == [0, -1]
 
 
+def test_a_model_without_operators_of_onnx_has_no_constant_nodes() -> None:
+    message = old_model(9)
+    message.opset_import[0].domain = "ai.onnx.ml"
+    del message.graph.input[:]
+    model = loads(message)
+    with pytest.raises(ValueError, match=r"set model\.opset_imports"):
+        model.lower_initializers()
+    assert not model.edited
+
+
 def test_weights_that_are_lowered_are_not_copied() -> None:
     data = "wire.blob(7, wire.blob(5, wire.blob(8, b'w') + wire.scalar(1, 50 << 20)"
     data += " + wire.scalar(2, 3) + wire.blob(9, bytes(50 << 20))))"

@@ -73,15 +73,15 @@ MOST_IN_A_ROOM = 12
 LATER = {"", "_model"}
 
 # Lines of code, without comments and docstrings. A longer file has two subjects.
-MOST_LINES = 365
+MOST_LINES = 385
 TABLES = {ROOT / "cpp/onnx/operators.def", ROOT / "cpp/check/rules.def"}
 # The package is thin: these bound its lines of code without the commands, the imports inside its
 # functions, and what the core asks of it. `tools/count_code.py` prints the figures.
-MOST_PACKAGE_LINES = 5476
+MOST_PACKAGE_LINES = 5520
 MOST_LATER_IMPORTS = 8
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
-MOST_LINES_OF_THE_COMMANDS = 2_075
+MOST_LINES_OF_THE_COMMANDS = 2_080
 MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.
