@@ -46,8 +46,7 @@ void Dataflow::check_makers() const {
     throw model::duplicate_name("node output", name(made_twice_), "look for it in node_outputs()");
 }
 
-Dataflow::Marks Dataflow::spread(Marks& values) const {
-    Marks nodes(node_count());
+Dataflow::Marks Dataflow::spread(Marks& values, Marks nodes) const {
     std::vector<std::uint32_t> waiting;
     const auto mark = [&](std::uint32_t node) {
         if (std::exchange(nodes[node], 1) != 0) return;

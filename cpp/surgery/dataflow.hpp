@@ -81,8 +81,9 @@ class Dataflow {
         }
     }
 
-    /// Marks all values that depend on marked ones. Returns which nodes do.
-    [[nodiscard]] Marks spread(Marks& values) const;
+    /// Marks all values that depend on marked ones. Returns which nodes do. Nodes that are marked
+    /// already pass nothing on.
+    [[nodiscard]] Marks spread(Marks& values, Marks nodes) const;
 
     /// Whether each value is made before it is used, and by one node.
     [[nodiscard]] bool is_sorted() const noexcept { return is_sorted_; }

@@ -1,5 +1,8 @@
 #include "surgery/dependents.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 #include "model/captured_values.hpp"
 #include "model/function_names.hpp"
 #include "model/message_walk.hpp"
@@ -12,6 +15,23 @@ namespace onnxmap::surgery {
 using onnx::field;
 using onnx::Message;
 
+namespace {
+
+// Whether the outputs are lists of sizes, or such as may have lost a dimension.
+bool drops_batch(const Dataflow::Node& node) {
+    constexpr std::string_view kOfShapes[] = {"ConstantOfShape", "EyeLike", "NonZero",
+                                              "Range",           "Shape",   "Size"};
+    if (std::ranges::find(kOfShapes, node.op_type) != std::end(kOfShapes)) return true;
+    if (!node.op_type.starts_with("Reduce") && !node.op_type.starts_with("Arg")) return false;
+    return std::ranges::any_of(model::Node(node.message).attributes().entries,
+                               [](const model::Attribute& attribute) {
+                                   return attribute.name() == "keepdims" &&
+                                          attribute.message().int64(field<"AttributeProto.i">) == 0;
+                               });
+}
+
+}  // namespace
+
 Dependents::Dependents(const model::Document& document, const Message& main,
                        const InputNames& inputs, const ChangedSizes& sizes)
     : document_(document), inputs_(inputs), places_(document, sizes) {
@@ -23,7 +43,9 @@ Dependents::Dependents(const model::Document& document, const Message& main,
     for (const std::string& name : inputs) {
         if (const auto known = flow_.find(name)) is_dependent_[*known] = 1;
     }
-    const Dataflow::Marks is_reached = flow_.spread(is_dependent_);
+    if (sizes.changed.contains(1)) find_batches();
+    const Dataflow::Marks is_reached =
+        flow_.spread(is_dependent_, Dataflow::Marks(flow_.node_count()));
     const wire::FieldRow& nodes = field<"GraphProto.node">;
     places_.enter(main, "graph", true, [&](std::string_view name) {
         const auto value = flow_.find(name);
@@ -50,6 +72,22 @@ Dependents::Dependents(const model::Document& document, const Message& main,
     }
 }
 
+// A batch of 1 is only one if it comes from an input: many shapes begin with a 1 of their own.
+void Dependents::find_batches() {
+    Dataflow::Marks has_batch = is_dependent_;
+    Dataflow::Marks drops_batch(flow_.node_count());
+    for (const std::uint32_t node : drops_batch_) drops_batch[node] = 1;
+    std::ignore = flow_.spread(has_batch, std::move(drops_batch));
+    for (Entered& node : entered_) {
+        std::optional<std::string_view> first;
+        model::Node(node.message).for_each_input([&](std::string_view name) {
+            first = first.value_or(name);
+        });
+        const auto value = flow_.find(first.value_or(""));
+        node.has_batch = value && has_batch[*value] != 0;
+    }
+}
+
 // The graphs of training that use what depends on the inputs.
 void Dependents::enter_trainings(const Message& main) {
     const std::uint32_t depth = document_.limits().depth;
@@ -72,6 +110,7 @@ void Dependents::enter_trainings(const Message& main) {
 void Dependents::read_nodes(const model::FieldIndex& main) {
     flow_.read(main, [&](const Dataflow::Node& node, auto&& use) {
         const TakesSizes* const takes = sizes_taken_by(node.op_type, node.domain);
+        if (drops_batch(node)) drops_batch_.push_back(node.position);
         if (!functions_.empty() || node.holds_graphs || takes != nullptr)
             entered_.push_back({node.message, node.position, takes, node.holds_graphs});
         if (node.holds_graphs) node.find_captured(use, document_.limits().depth);
@@ -98,7 +137,8 @@ void Dependents::enter_nodes(const Message& body, const std::string& path,
 void Dependents::enter(const Entered& node, const std::string& body, std::uint32_t depth_left) {
     if (depth_left == 0) onnx::fail_too_deep(node.message);
     const auto path = [&] { return body + ".node[" + std::to_string(node.position) + "]"; };
-    if (node.takes != nullptr) places_.find(node.message, node.position, *node.takes);
+    if (node.takes != nullptr)
+        places_.find(node.message, node.position, *node.takes, node.has_batch);
     if (!functions_.empty()) {
         const auto called = functions_.equal_range(model::function_identity(node.message));
         for (auto each = called.first; each != called.second; ++each)

@@ -42,10 +42,12 @@ class Dependents {
         std::uint64_t position;
         const TakesSizes* takes;  // null: none
         bool may_hold_graphs;
+        bool has_batch = false;  // its first input has the batch of an input of the model
     };
 
     void read_nodes(const model::FieldIndex& main);
     void enter_nodes(const onnx::Message& body, const std::string& path, std::uint32_t depth_left);
+    void find_batches();
     void enter_trainings(const onnx::Message& main);
     void enter(const Entered& node, const std::string& body, std::uint32_t depth_left);
     template <class Path>
@@ -58,6 +60,7 @@ class Dependents {
     Dataflow::Marks is_dependent_;  // by value
     // Nodes of the main graph that matter not only for their values.
     std::vector<Entered> entered_;
+    std::vector<std::uint32_t> drops_batch_;  // positions of nodes
     std::unordered_multimap<std::string, PlacedBody, model::NameHash> functions_;  // not called yet
     std::vector<PlacedBody> called_;
     std::vector<onnx::Message> bodies_;

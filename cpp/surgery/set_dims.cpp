@@ -183,6 +183,12 @@ class SettingDims {
             if (found != params_.end() && found->second.param != found->first) return {};
             begin = i + 1;
         }
+        // A name with other characters is no word of it.
+        for (const auto& [name, dim] : params_) {
+            const bool is_word = std::ranges::all_of(name, is_of_name);
+            if (!is_word && dim.param != name && text.find(name) != std::string_view::npos)
+                return {};
+        }
         return {std::nullopt, std::string(text)};
     }
 

@@ -124,13 +124,15 @@ const TakesSizes* sizes_taken_by(std::string_view op_type, std::string_view doma
     return row_of(kAll, op_type, domain);
 }
 
-void SizePlaces::find(const Message& node, std::uint64_t position, const TakesSizes& takes) {
+void SizePlaces::find(const Message& node, std::uint64_t position, const TakesSizes& takes,
+                      bool has_batch) {
     std::uint32_t i = 0;
     Node(node).for_each_input([&](std::string_view name) {
         const std::uint32_t input = i++;
         if (input < takes.first || input > takes.last || name.empty()) return;
         Step step{node, name, position, scopes_.size() - 1, input, takes.as};
         step.may_infer = takes.op_type == "Reshape";
+        step.has_batch = has_batch;
         if (takes.as == As::state)
             step.axis = input == kLengthsOfSequences || is_batch_first(Node(node)) ? 0 : 1;
         waiting_.push_back(step);
@@ -193,8 +195,8 @@ void SizePlaces::look_at(const Step& step, std::size_t scope, Maker& maker) {
     if (pass(step, scope, maker) || places_.contains({step.user.key(), step.input})) return;
     SizePlace place{
         {}, step.user, step.input, scopes_[scope].body, maker.message, step.as == As::state};
-    const bool holds =
-        place.is_state ? find_in_state(step, place) : find_in_list(step, numbers_of(maker), place);
+    const bool holds = place.is_state ? find_in_state(step, numbers_of(maker), place)
+                                      : find_in_list(step, numbers_of(maker), place);
     if (!holds) return;
     place.path = scopes_[step.scope].path + ".node[" + std::to_string(step.position) + "].input[" +
                  std::to_string(step.input) + "]";
@@ -282,6 +284,7 @@ bool SizePlaces::find_in_list(const Step& step, const std::vector<std::int64_t>&
         if (has_end && by_axis.contains(i - last)) axis = i - last;
         const bool is_clear =
             number != 0 &&  // for a Reshape it is the dimension before
+            (number != 1 || step.axis || step.has_batch) &&
             (step.axis ? is_batch(number)
                        : axis || (is_alone && !has_rest && !sizes_.kept.contains(number)));
         const NewDim* const now =
@@ -292,9 +295,13 @@ bool SizePlaces::find_in_list(const Step& step, const std::vector<std::int64_t>&
     return holds;
 }
 
-bool SizePlaces::find_in_state(const Step& step, SizePlace& place) const {
+bool SizePlaces::find_in_state(const Step& step, const std::vector<std::int64_t>& numbers,
+                               SizePlace& place) const {
     const auto tensor = tensor_of(place.maker);
     if (!tensor) return false;
+    // Integers are lengths of sequences, whose new values only the caller knows.
+    if (std::ranges::any_of(numbers, [&](auto each) { return sizes_.changed.contains(each); }))
+        return true;
     const tensor::Header header = tensor::read_header(*tensor);
     const auto axis = static_cast<std::size_t>(*step.axis);
     if (axis >= header.dims().size()) return false;

@@ -82,9 +82,10 @@ class SizePlaces {
     void leave() { scopes_.pop_back(); }
 
     /// Finds the constants that a node of the innermost body takes as sizes, or of which operators
-    /// make these. Throws Error `limit.text_bytes` if the paths of all places are too long
-    /// together.
-    void find(const onnx::Message& node, std::uint64_t position, const TakesSizes& takes);
+    /// make these. `has_batch`: the node's first input has the batch of an input of the model.
+    /// Throws Error `limit.text_bytes` if the paths of all places are too long together.
+    void find(const onnx::Message& node, std::uint64_t position, const TakesSizes& takes,
+              bool has_batch);
 
     [[nodiscard]] const std::vector<SizePlace>& found() const noexcept { return found_; }
     /// Whether a value is a state, or becomes one.
@@ -120,6 +121,7 @@ class SizePlaces {
         bool is_part = false;                             // only one of them is taken
         bool may_infer = false;                           // -1 may take the place of a size
         bool hides_errors = false;                        // another list of these has -1
+        bool has_batch = false;                           // a 1 may be the batch
     };
 
     static Makers makers_in(const Scope& scope);
@@ -130,7 +132,8 @@ class SizePlaces {
     [[nodiscard]] bool pass(const Step& step, std::size_t scope, Maker& maker);
     [[nodiscard]] bool find_in_list(const Step& step, const std::vector<std::int64_t>& numbers,
                                     SizePlace& place) const;
-    [[nodiscard]] bool find_in_state(const Step& step, SizePlace& place) const;
+    [[nodiscard]] bool find_in_state(const Step& step, const std::vector<std::int64_t>& numbers,
+                                     SizePlace& place) const;
     [[nodiscard]] bool is_batch(std::int64_t number) const;
     [[nodiscard]] const NewDim* after(std::int64_t before, std::optional<std::int64_t> axis) const;
 

@@ -41,6 +41,14 @@ def loads(message: ModelProto) -> onnxmap.Model:
 EXPRESSION = "floor(height/2 - 1/2) + heights*height.x"
 
 
+@pytest.mark.parametrize("name", ["batch-size", "batch size", "größe", "a:b"])
+def test_a_name_may_have_any_characters(name: str) -> None:
+    model = loads(model_of([name], [f"floor({name}/2)"], [name]))
+    model.set_dims({name: 4})
+    assert saved(model).graph.value_info[0] == info("y", [None])
+    assert saved(model).graph.output[0] == info("z", [4])
+
+
 @pytest.mark.parametrize(
     ("new", "found"),
     [

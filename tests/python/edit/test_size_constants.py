@@ -306,6 +306,15 @@ def test_lengths_of_sequences_have_a_batch() -> None:
     assert results(saved(model), np.ones((S, 3, 6), np.float32))[0].shape == (S, 1, 3, HIDDEN)
 
 
+def test_lengths_of_sequences_are_listed() -> None:
+    message = states("GRU", "initializer", B)
+    message.graph.node[-1].input[4] = "lengths"
+    message.graph.initializer.append(numpy_helper.from_array(np.full(B, S, np.int32), "lengths"))
+    model = loads(message)
+    report = model.set_dims(inputs={"x": [NEW_S, B, 6]}, constants=True)
+    assert report == (["h"], ["graph.node[0].input[4]"], [])
+
+
 @pytest.mark.parametrize("form", ["initializer", "Constant"])
 def test_a_constant_that_has_another_use_stays(form: str) -> None:
     """The size of the batch is an axis, too."""
@@ -459,6 +468,24 @@ def test_numbers_that_are_not_certainly_sizes_stay(
     report = model.set_dims(inputs={"x": new}, constants=True)
     assert report.rewritten == []
     assert model.initializers["s"].numpy().tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [  # positions, which have no batch
+            node("Shape", "x", "shape"), node("Gather", "shape one", "n"),
+            node("Range", "zero n one", "r"), node("Reshape", "r s", "y"),
+        ],
+        [node("ReduceSum", "x", "r", keepdims=0), node("Reshape", "r s", "y")],
+    ],
+)  # fmt: skip
+def test_a_1_is_no_batch_of_another_value(nodes: list[onnx.NodeProto]) -> None:
+    scalars = {"zero": np.int64(0), "one": np.int64(1)}
+    model = loads(model_of(nodes, [1, 8], {"s": sizes(1, -1), **scalars}, rank=2))
+    report = model.set_dims(inputs={"x": [4, 8]}, constants=True)
+    assert report.rewritten == []
+    assert model.initializers["s"].numpy().tolist() == [1, -1]
 
 
 def test_a_new_initializer_has_no_name_of_a_subgraph() -> None:
