@@ -10,7 +10,7 @@ import onnx.checker
 import pytest
 from onnx import ModelProto, helper
 from support.interop.bridged_models import message_of
-from support.models.node_cases import some_cases
+from support.models.node_cases import in_a_function, some_cases
 from support.run_options import EXHAUSTIVE
 
 import onnxmap
@@ -22,17 +22,6 @@ def result(call: Any, *arguments: Any) -> Any:
         return call(*arguments)
     except Exception as error:  # noqa: BLE001 -- of any kind
         return str(error)
-
-
-def in_a_function(message: ModelProto) -> ModelProto:
-    """The model with its nodes in a function."""
-    graph, opsets = message.graph, list(message.opset_import)
-    names = [[value.name for value in each] for each in (graph.input, graph.output)]
-    function = helper.make_function("local", "F", *names, graph.node, opsets)
-    call = helper.make_node("F", *names, domain="local")
-    made = helper.make_graph([call], "g", graph.input, graph.output)
-    opsets.append(helper.make_opsetid("local", 1))
-    return helper.make_model(made, opset_imports=opsets, ir_version=10, functions=[function])
 
 
 def values_of(message: ModelProto, inputs: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node
 
 from support.run_options import EXHAUSTIVE
@@ -102,3 +102,14 @@ def with_one_outside(model: ModelProto) -> Iterator[tuple[str, ModelProto, bytes
         moved.data_location = TensorProto.EXTERNAL
         moved.external_data.add(key="location", value="w.data")
         yield tensor.name, changed, tensor.raw_data
+
+
+def in_a_function(message: ModelProto) -> ModelProto:
+    """The model with its nodes in a function."""
+    graph, opsets = message.graph, list(message.opset_import)
+    names = [[value.name for value in each] for each in (graph.input, graph.output)]
+    function = helper.make_function("local", "F", *names, graph.node, opsets)
+    call = helper.make_node("F", *names, domain="local")
+    made = helper.make_graph([call], "g", graph.input, graph.output)
+    opsets.append(helper.make_opsetid("local", 1))
+    return helper.make_model(made, opset_imports=opsets, ir_version=10, functions=[function])

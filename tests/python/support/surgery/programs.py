@@ -135,7 +135,7 @@ def _set_dims(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
         name = rng.choice(names)
         size = sizes.get(name, rng.random())
         model.set_dims({name: rng.choice([f"n{size}", sizes.get(name, f"m{size}")])})
-    else:
+    elif feed:
         name = rng.choice(list(feed))
         shape = [rng.choice([size, f"n{size}", None]) for size in feed[name].shape]
         model.set_dims(inputs={name: shape})
@@ -145,7 +145,7 @@ def _merge(model: onnxmap.Model, rng: random.Random, feed: Feed) -> onnxmap.Mode
     """A model that makes one more value of an output."""
     output = rng.choice(list(model.graph.outputs))
     value, prefix = output.name, f"merged{rng.random()}."
-    shape = [None] * len(output.type.shape)
+    shape = None if output.type.shape is None else [None] * len(output.type.shape)
     kind = int(output.type.dtype)
     a, b = (helper.make_tensor_value_info(name, kind, shape) for name in "ab")
     op_type = "Neg" if kind == TensorProto.FLOAT else "Identity"
