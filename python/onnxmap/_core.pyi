@@ -1168,7 +1168,8 @@ class Function:
             Raises:
                 UnknownNameError: no new node makes a value of `values`.
                 ValueError: a node is not here; a value is still used that no new node makes, or that the
-                    new nodes can only make after its use; or a name of a new value is taken.
+                    new nodes can only make after its use; a new node uses what a later one makes; or a name
+                    of a new value is taken.
                 ParseError: `model.duplicate_name`: several nodes make one value.
                 EditError: the graph or function was removed from its model.
 
@@ -1984,7 +1985,8 @@ class Graph:
             Raises:
                 UnknownNameError: no new node makes a value of `values`.
                 ValueError: a node is not here; a value is still used that no new node makes, or that the
-                    new nodes can only make after its use; or a name of a new value is taken.
+                    new nodes can only make after its use; a new node uses what a later one makes; or a name
+                    of a new value is taken.
                 ParseError: `model.duplicate_name`: several nodes make one value.
                 EditError: the graph or function was removed from its model.
 
