@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from onnxmap import _core
-from onnxmap._make.surgery import FREE_INITIALIZERS, graphs_in
+from onnxmap._make.surgery import FREE_INITIALIZERS, free_name
 from onnxmap._make.tensors import tensor_message
 from onnxmap._show.reports import DimReport
 from onnxmap.errors import OnnxMapError
@@ -68,21 +68,13 @@ def _rewrite(group: list[_Place], may_add: bool) -> bool:
         else:
             body.initializers[name] = values
     elif is_graph and may_add:
-        names = (f"{name}_{i}" for i in itertools.count(1))
-        inner = {made for each in graphs_in(body) for made in itertools.chain(*each.node_outputs())}
-        new = next(each for each in names if each not in inner and not _is_used(body, each))
+        new = free_name(body, name)
         body.initializers[new] = values
         for place in group:
             place.user.inputs[place.input] = new
     else:
         return False
     return True
-
-
-def _is_used(graph: Any, name: str) -> bool:
-    return name in graph.initializers or bool(
-        graph.value(name) or graph.producer(name) or graph.uses(name)
-    )
 
 
 def _changed(place: _Place) -> _Array | None:

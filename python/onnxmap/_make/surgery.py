@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -260,6 +260,16 @@ def _graph_of(nodes: Iterable[Any]) -> Graph:
     graph = _core.new("GraphProto")
     graph.node.extend(nodes)
     return _core.wrap(graph)
+
+
+def free_name(graph: Graph, stem: str) -> str:
+    """A name that no value of a graph has, nor one in its subgraphs: the stem, or with a number."""
+    inner = {name for each in graphs_in(graph) for made in each.node_outputs() for name in made}
+    for name in chain([stem], (f"{stem}_{i}" for i in count(1))):
+        known = name in inner or name in graph.initializers or graph.value(name)
+        if not (known or graph.producer(name) or graph.uses(name)):
+            return name
+    raise AssertionError  # never: count() has no end
 
 
 def _document_of(part: Any) -> _core.Document | None:

@@ -11,6 +11,7 @@ Example: onnxmap edit demo.onnx small.onnx --set-dims batch=1 --prune
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -113,7 +114,9 @@ def _carried_out(
             is_after = name == "--insert-after"
             place = value[0] if is_after else _found(graph, value[0])
             inputs = [place] if is_after else place.inputs[:1]
-            getattr(graph, method)(place, onnxmap.make_node(value[1], inputs, [f"{value[0]}.new"]))
+            names = (f"{value[0]}.new{number or ''}" for number in itertools.count())
+            output = next(each for each in names if graph.producer(each) is None)
+            getattr(graph, method)(place, onnxmap.make_node(value[1], inputs, [output]))
         case "--replace":
             nodes = [_found(graph, each) for each in value[0].split(",")]
             new = onnxmap.make_node(value[1], nodes[0].inputs, nodes[-1].outputs)

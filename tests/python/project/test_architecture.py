@@ -81,7 +81,7 @@ MOST_PACKAGE_LINES = 5520
 MOST_LATER_IMPORTS = 8
 MOST_SEAM_ROWS = 15
 # The commands are a thin face of the public API, all together.
-MOST_LINES_OF_THE_COMMANDS = 2_080
+MOST_LINES_OF_THE_COMMANDS = 2_085
 MOST_LINES_OF_THE_REPORT = 350  # besides its one template
 
 # What `import onnxmap` may import, besides the standard library.
