@@ -81,7 +81,7 @@ std::optional<std::size_t> NodeShapes::axis(const Place& place, std::int64_t val
     if (counted >= 0 && counted < static_cast<std::int64_t>(rank + more)) {
         return static_cast<std::size_t>(counted);
     }
-    wrong(place, "the axis " + std::to_string(value) + " is not there: the value has " +
+    wrong(place, "there is no axis " + std::to_string(value) + ": the value has " +
                      std::to_string(rank) + " dimensions");
     return std::nullopt;
 }

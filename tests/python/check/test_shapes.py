@@ -54,7 +54,7 @@ BESIDE = "its shape is %s, and that of input 0 [2, 3]"
 PADDING = "constant reflect edge wrap"
 WRONG: list[tuple[list[tuple[str, str]], str, str]] = [
     (of_one("Softmax", [2, 3], axis=2), '[0].attribute["axis"]',
-     "Softmax: the axis 2 is not there: the value has 2 dimensions"),
+     "Softmax: there is no axis 2: the value has 2 dimensions"),
     (of_one("Transpose", [2, 3], perm=[0, 0]), '[0].attribute["perm"]',
      "Transpose: the axis 0 is there twice"),
     (of_one("Transpose", [2, 3], perm=[0, 1, 2]), '[0].attribute["perm"]',
@@ -66,7 +66,7 @@ WRONG: list[tuple[list[tuple[str, str]], str, str]] = [
     (of_one("Concat", [2, 3], [2], axis=0), "[0].input[1]",
      "Concat: the numbers of dimensions differ: its shape is [2], and that of input 0 [2, 3]"),
     (of_one("ReduceSum", [2, 3], axes=[2]), "[0].input[1]",
-     "ReduceSum: the axis 2 is not there: the value has 2 dimensions"),
+     "ReduceSum: there is no axis 2: the value has 2 dimensions"),
     (of_one("ReduceMax", [2, 3], opset=13, axes=None, made=[2, 3]), "[0].output[0]",
      "the node makes the shape [1, 1], and the graph says that 'y' has [2, 3]"),
     (of_one("Squeeze", [2, 3], axes=[0]), "[0].input[1]",
@@ -80,7 +80,7 @@ WRONG: list[tuple[list[tuple[str, str]], str, str]] = [
     (of_one("Expand", [2, 3], axes=[4, 1]), "[0].input[1]",
      "Expand: the value has the shape [2, 3], which does not broadcast to [4, 1]"),
     (of_one("Gather", [2, 3], [5], axis=-3), '[0].attribute["axis"]',
-     "Gather: the axis -3 is not there: the value has 2 dimensions"),
+     "Gather: there is no axis -3: the value has 2 dimensions"),
     (of_one("MatMul", [2, 3], [4, 5]), "[0].input[1]",
      "MatMul: the inner dimensions differ: its shape is [4, 5], and that of input 0 [2, 3]"),
     (of_one("MatMul", [7, 2, 3], [3, 5], made=[7, 2, 4]), "[0].output[0]",
