@@ -1,6 +1,7 @@
 #include "surgery/dependents.hpp"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "model/captured_values.hpp"
@@ -55,8 +56,14 @@ Dependents::Dependents(const model::Document& document, const Message& main,
                    : std::optional(std::pair<Message, std::uint64_t>(
                          main.inner(nodes, fields->at(nodes, position)), position));
     });
+    const bool has_functions = !functions_.empty();
+    std::set<std::string> others;  // functions that are called with what stays
     for (const Entered& node : entered_) {
-        if (is_reached[node.position] != 0) enter(node, "graph", document.limits().depth);
+        if (is_reached[node.position] != 0) {
+            enter(node, "graph", document.limits().depth);
+        } else if (has_functions) {
+            others.insert(model::function_identity(node.message));
+        }
     }
     enter_trainings(main);
     places_.leave();
@@ -64,6 +71,7 @@ Dependents::Dependents(const model::Document& document, const Message& main,
         const PlacedBody function = called_[next++];  // a copy: the list grows
         bodies_.push_back(function.message);
         places_.enter(function.message, function.path, true);
+        if (others.contains(model::function_identity(function.message))) places_.only_list();
         enter_nodes(function.message, function.path, document.limits().depth);
         enter_graphs(
             function.message, field<"FunctionProto.attribute_proto">,

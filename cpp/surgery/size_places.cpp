@@ -198,6 +198,7 @@ void SizePlaces::look_at(const Step& step, std::size_t scope, Maker& maker) {
     const bool holds = place.is_state ? find_in_state(step, numbers_of(maker), place)
                                       : find_in_list(step, numbers_of(maker), place);
     if (!holds) return;
+    if (scopes_.front().is_listed_only) place.changes.clear();
     place.path = scopes_[step.scope].path + ".node[" + std::to_string(step.position) + "].input[" +
                  std::to_string(step.input) + "]";
     take_text(text_left_, place.path);

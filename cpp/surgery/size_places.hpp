@@ -80,6 +80,8 @@ class SizePlaces {
         scopes_.push_back({body, path, is_outermost, std::move(find_node)});
     }
     void leave() { scopes_.pop_back(); }
+    /// Nothing is certain in the body that was entered last: it is run with other sizes, too.
+    void only_list() { scopes_.back().is_listed_only = true; }
 
     /// Finds the constants that a node of the innermost body takes as sizes, or of which operators
     /// make these. `has_batch`: the node's first input has the batch of an input of the model.
@@ -105,6 +107,7 @@ class SizePlaces {
         std::string path;
         bool is_outermost;
         FindNode find_node;
+        bool is_listed_only = false;
         std::optional<Makers> makers = std::nullopt;
     };
     // An input of a node, where a constant is looked for.

@@ -214,6 +214,17 @@ def test_subgraphs_and_functions() -> None:
     assert_same(saved(model), made(NEW_S), [6, NEW_S])
 
 
+def test_a_function_that_is_called_with_other_sizes_stays() -> None:
+    body = [helper.make_node("Constant", [], ["n"], value_ints=[S, 6]), node("Reshape", "a n", "b")]
+    function = helper.make_function("f", "F", ["a"], ["b"], body, [helper.make_opsetid("", 17)])
+    nodes = [node("F", "k", "other", domain="f"), node("F", "x", "y", domain="f")]
+    constants = {"k": np.ones((6, S), np.float32)}
+    model = loads(model_of(nodes, [6, S], constants, functions=[function]))
+    report = model.set_dims(inputs={"x": [6, NEW_S]}, constants=True)
+    assert report.rewritten == []
+    assert report.constants == ["functions[0].node[1].input[1]"]
+
+
 def test_a_number_becomes_unknown() -> None:
     """A Reshape finds one size by itself."""
     nodes = [node("Reshape", "x s", "a"), node("Reshape", "a t", "y")]
