@@ -6,7 +6,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from os.path import commonprefix
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxmap._base.extras import extra
@@ -102,7 +102,9 @@ class _Group:
 
     def _by_name(self) -> tuple[str, list[_Group]]:
         """How the names begin, and a group for each next part; for each tensor if names repeat."""
-        prefix = commonprefix([row.name for row in self.rows])  # noqa: RUF071 -- these are no paths
+        names = [row.name for row in self.rows]
+        ends = zip(min(names), max(names), strict=False)
+        prefix = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], ends))
         prefix = prefix[: max(prefix.rfind("."), prefix.rfind("/")) + 1]
         parts: dict[str, list[Row]] = {}
         for row in self.rows:
