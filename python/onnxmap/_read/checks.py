@@ -68,6 +68,7 @@ _BY_NAME = {rule.name: rule for rule in (*RULES, OFFICIAL)}
 # Those that need to know what nodes call.
 _OF_OPERATORS = (
     "operator.*", "value.type", "value.shape", "*.unused", "*_import_unused", "*.opset_version",
+    "function.opset_import",
 )  # fmt: skip
 
 
