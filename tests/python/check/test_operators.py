@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, defs, helper
-from support.checks.rules import RULES
 from support.run_options import EXHAUSTIVE
 
 import onnxmap
-from onnxmap._read.checks import chosen_rules
-
-ROOT = Path(__file__).parents[3]
 
 NODES = 40 if EXHAUSTIVE else 8  # of each schema
 DOMAINS = sorted({schema.domain for schema in defs.get_all_schemas_with_history()})
@@ -238,15 +232,6 @@ def test_left_out_on_request() -> None:
     assert "operator.unknown" in model.check().counts
     assert "operator.unknown" not in model.check(operators=False).counts
     assert model.check(operators=False, select=["operator.*", "value.type"]).counts == {}
-
-
-def test_the_operators_are_looked_up_for_no_rule_that_is_left() -> None:
-    """One such rule made a check without operators 1.4 times as much work."""
-    source = (ROOT / "cpp/check/checking.cpp").read_text()
-    needed = set(re.findall(r"rule == Rule::(\w+)", source))
-    left_out = set(RULES) - chosen_rules(True, None, None, operators=False)
-    others = {name for name in left_out if not name.startswith("operator.")}
-    assert {name.replace(".", "_") for name in others} == needed
 
 
 def test_nodes_that_nobody_describes_are_one_line() -> None:
