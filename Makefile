@@ -16,7 +16,7 @@ help: ## print this list
 setup: ## a virtual environment in .venv with everything, and an editable install
 	$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install 'scikit-build-core>=1.0' 'pybind11>=3.0' 'cmake>=3.25' ninja
-	.venv/bin/python -m pip install --no-build-isolation -e '.[cli,test,bench,dev,docs]'
+	.venv/bin/python -m pip install --no-build-isolation -e '.[cli,test,s3,bench,dev,docs]'
 
 test: ## the Python tests on the editable install; the first import rebuilds what changed
 	$(IN_BIN) python -m pytest $(TESTS)
