@@ -265,11 +265,12 @@ def _graph_of(nodes: Iterable[Any]) -> Graph:
 def free_name(graph: Graph, stem: str) -> str:
     """A name that no value of a graph has, nor one in its subgraphs: the stem, or with a number."""
     inner = {name for each in graphs_in(graph) for made in each.node_outputs() for name in made}
-    for name in chain([stem], (f"{stem}_{i}" for i in count(1))):
+
+    def is_free(name: str) -> bool:
         known = name in inner or name in graph.initializers or graph.value(name)
-        if not (known or graph.producer(name) or graph.uses(name)):
-            return name
-    raise AssertionError  # never: count() has no end
+        return not (known or graph.producer(name) or graph.uses(name))
+
+    return next(filter(is_free, chain([stem], (f"{stem}_{i}" for i in count(1)))))
 
 
 def _document_of(part: Any) -> _core.Document | None:
