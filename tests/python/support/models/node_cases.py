@@ -45,12 +45,9 @@ def _import(names: list[str]) -> None:
 
 @cache
 def some_cases() -> list[Any]:
-    """All cases in a large run, else about `FEW` of them. Most are not even computed."""
-    if EXHAUSTIVE:
-        return all_cases()
-    _import(_modules()[::10])
-    found = sorted(node._NodeTestCases, key=lambda case: case.name)
-    return found[:: -(-len(found) // FEW)]
+    """All cases in a large run, else about `FEW` of them, the same ones in each process."""
+    found = sorted(all_cases(), key=lambda case: case.name)
+    return found[:: 1 if EXHAUSTIVE else -(-len(found) // FEW)]
 
 
 @cache
