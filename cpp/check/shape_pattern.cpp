@@ -15,27 +15,8 @@ namespace onnxmap::check {
 
 namespace {
 
-std::vector<std::string_view> parts(std::string_view text, std::string_view separator) {
-    std::vector<std::string_view> found;
-    for (std::size_t end = 0; end != std::string_view::npos;) {
-        end = text.find(separator);
-        std::string_view part = text.substr(0, end);
-        while (part.starts_with(' ')) part.remove_prefix(1);
-        while (part.ends_with(' ')) part.remove_suffix(1);
-        found.push_back(part);
-        if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
-    }
-    return found;
-}
-
 // The words of one shape.
 using Pattern = std::vector<std::string_view>;
-
-Pattern words(std::string_view text) {
-    auto found = parts(text, " ");
-    std::erase_if(found, [](auto each) { return each.empty(); });
-    return found;
-}
 
 // How the shapes of one rank of the first input fit. "~" is a word of its own.
 struct Way {
@@ -71,7 +52,7 @@ const Ways& ways_of_all() {
     return made_once(all_ways, [] {
         auto made = std::make_unique<Ways>();
         for (const std::string_view how : {
-#define SHAPES(name, since, function, how) std::string_view(how),
+#define SHAPES(since, function, how, operators) std::string_view(how),
 #include "check/shapes.def"
 #undef SHAPES
              }) {

@@ -1,9 +1,11 @@
 #include "check/shape_rules.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <tuple>
+#include <atomic>
+#include <memory>
 
+#include "base/made_once.hpp"
+#include "model/name_table.hpp"
 #include "onnx/data_type.hpp"
 
 namespace onnxmap::check {
@@ -11,30 +13,63 @@ namespace onnxmap::check {
 namespace {
 
 struct Row {
-    std::string_view name;
     std::int64_t since;
     ShapeFunction* function;
     std::string_view how;
+    std::string_view operators;
 };
 
 constexpr Row kRows[] = {
-#define SHAPES(name, since, function, how) {#name, since, function, how},
+#define SHAPES(...) {__VA_ARGS__},
 #include "check/shapes.def"
 #undef SHAPES
 };
 
-constexpr bool is_before(const Row& a, const Row& b) {
-    return std::tuple(a.name, a.since) < std::tuple(b.name, b.since);
+using Rules = model::NameMap<std::vector<std::uint16_t>>;
+constinit std::atomic<const Rules*> all_rules = nullptr;
+
+// The rules of each operator, as their numbers.
+const Rules& rules_by_operator() {
+    return made_once(all_rules, [] {
+        auto made = std::make_unique<Rules>();
+        std::uint16_t rule = 0;
+        for (const Row& row : kRows) {
+            ++rule;
+            for (const std::string_view name : words(row.operators)) (*made)[name].push_back(rule);
+        }
+        return std::unique_ptr<const Rules>(std::move(made));
+    });
 }
-static_assert(std::ranges::is_sorted(kRows, is_before));
 
 }  // namespace
 
+std::vector<std::string_view> parts(std::string_view text, std::string_view separator) {
+    std::vector<std::string_view> found;
+    for (std::size_t end = 0; end != std::string_view::npos;) {
+        end = text.find(separator);
+        std::string_view part = text.substr(0, end);
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        while (part.ends_with(' ')) part.remove_suffix(1);
+        found.push_back(part);
+        if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
+    }
+    return found;
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+    auto found = parts(text, " ");
+    std::erase_if(found, [](auto each) { return each.empty(); });
+    return found;
+}
+
 std::uint16_t shape_rule_of(const onnx::Operator& op) {
-    const auto* const end =
-        std::ranges::upper_bound(kRows, Row{op.name(), op.since(), nullptr, {}}, is_before);
-    if (end == std::begin(kRows) || (end - 1)->name != op.name()) return 0;
-    return static_cast<std::uint16_t>(end - std::begin(kRows));
+    const auto found = rules_by_operator().find(op.name());
+    if (found == rules_by_operator().end()) return 0;
+    std::uint16_t newest = 0;
+    for (const std::uint16_t rule : found->second) {
+        if (kRows[rule - 1].since <= op.since()) newest = rule;
+    }
+    return newest;
 }
 
 void apply_shape_rule(std::uint16_t rule, NodeShapes& node) {

@@ -6,12 +6,18 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "check/node_shapes.hpp"
 #include "onnx/operators.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::check {
+
+/// The parts of a text between separators, without blanks around them; the words between blanks.
+[[nodiscard]] std::vector<std::string_view> parts(std::string_view text,
+                                                  std::string_view separator);
+[[nodiscard]] std::vector<std::string_view> words(std::string_view text);
 
 /// The number of the rule of an operator; 0: there is none.
 [[nodiscard]] std::uint16_t shape_rule_of(const onnx::Operator& op);
