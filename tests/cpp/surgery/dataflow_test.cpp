@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "caught.hpp"
@@ -31,7 +32,7 @@ struct ReadNodes : LoadedModel, Dataflow {
 Numbers reached(const Dataflow& flow, std::string_view value) {
     Dataflow::Marks marks(flow.value_count());
     marks[flow.find(value).value()] = 1;
-    const Dataflow::Marks nodes = flow.spread(marks);
+    const Dataflow::Marks nodes = flow.spread(marks, Dataflow::Marks(flow.node_count()));
     Numbers found;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] == 0) continue;
@@ -57,6 +58,10 @@ TEST_CASE("dataflow: nodes in order") {
     CHECK(reached(flow, "x") == Numbers{0, 2});
     CHECK(reached(flow, "w") == Numbers{2, 3});
     CHECK(flow.order().nodes == Numbers{0, 1, 2, 3});
+    Dataflow::Marks values(flow.value_count());
+    values[*flow.find("x")] = 1;
+    std::ignore = flow.spread(values, Dataflow::Marks{1, 0, 0, 0});  // its only user stops it
+    CHECK(values[*flow.find("a")] == 0);
 }
 
 TEST_CASE("dataflow: nodes in any order") {
