@@ -108,7 +108,7 @@ void NodeShapes::pass(std::size_t slot, std::size_t input_slot, bool with_elemen
     }
 }
 
-void NodeShapes::wrong(std::size_t slot, std::string what, std::size_t other) {
+void NodeShapes::wrong(std::size_t slot, const std::string& what, std::size_t other) {
     wrong(slot, what + ": its shape is " + shape_text(*dims(slot)) + ", and that of input " +
                     std::to_string(other) + " " + shape_text(*dims(other)));
 }

@@ -106,7 +106,7 @@ class NodeShapes {
         wrong(Place{{}, slot}, std::move(message));
     }
     /// Two inputs do not fit.
-    void wrong(std::size_t slot, std::string what, std::size_t other);
+    void wrong(std::size_t slot, const std::string& what, std::size_t other);
     [[nodiscard]] const std::optional<Fault>& fault() const noexcept { return fault_; }
     /// Whether an attribute is that of the caller of a function, so that nothing is certain.
     [[nodiscard]] bool is_unsure() const noexcept { return is_unsure_; }

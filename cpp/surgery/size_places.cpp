@@ -137,8 +137,8 @@ void SizePlaces::find(const Message& node, std::uint64_t position, const TakesSi
             step.axis = input == kLengthsOfSequences || is_batch_first(Node(node)) ? 0 : 1;
         waiting_.push_back(step);
     });
-    for (std::size_t next = 0; next < waiting_.size(); ++next) {
-        const Step step = waiting_[next];  // a copy: the list grows
+    for (std::size_t next = 0; next != waiting_.size();) {
+        const Step step = waiting_[next++];  // a copy: the list grows
         const auto [scope, maker] = find_maker(step.name, step.scope);
         if (maker != nullptr) look_at(step, scope, *maker);
     }
