@@ -35,7 +35,10 @@ bool drops_batch(const Dataflow::Node& node) {
 
 Dependents::Dependents(const model::Document& document, const Message& main,
                        const InputNames& inputs, const ChangedSizes& sizes)
-    : document_(document), inputs_(inputs), places_(document, sizes) {
+    : document_(document),
+      inputs_(inputs),
+      changes_ones_(sizes.changed.contains(1)),
+      places_(document, sizes) {
     for (PlacedBody& body : all_functions(document))
         functions_.emplace(model::function_identity(body.message), std::move(body));
     const auto fields = document.index(main);
@@ -44,7 +47,7 @@ Dependents::Dependents(const model::Document& document, const Message& main,
     for (const std::string& name : inputs) {
         if (const auto known = flow_.find(name)) is_dependent_[*known] = 1;
     }
-    if (sizes.changed.contains(1)) find_batches();
+    if (changes_ones_) find_batches();
     const Dataflow::Marks is_reached =
         flow_.spread(is_dependent_, Dataflow::Marks(flow_.node_count()));
     const wire::FieldRow& nodes = field<"GraphProto.node">;
@@ -118,7 +121,7 @@ void Dependents::enter_trainings(const Message& main) {
 void Dependents::read_nodes(const model::FieldIndex& main) {
     flow_.read(main, [&](const Dataflow::Node& node, auto&& use) {
         const TakesSizes* const takes = sizes_taken_by(node.op_type, node.domain);
-        if (drops_batch(node)) drops_batch_.push_back(node.position);
+        if (changes_ones_ && drops_batch(node)) drops_batch_.push_back(node.position);
         if (!functions_.empty() || node.holds_graphs || takes != nullptr)
             entered_.push_back({node.message, node.position, takes, node.holds_graphs});
         if (node.holds_graphs) node.find_captured(use, document_.limits().depth);

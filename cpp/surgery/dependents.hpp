@@ -56,11 +56,12 @@ class Dependents {
 
     const model::Document& document_;
     const InputNames& inputs_;
+    bool changes_ones_;             // whether dimensions of 1 change, which may be batches
     Dataflow flow_;                 // of the main graph
     Dataflow::Marks is_dependent_;  // by value
     // Nodes of the main graph that matter not only for their values.
     std::vector<Entered> entered_;
-    std::vector<std::uint32_t> drops_batch_;  // positions of nodes
+    std::vector<std::uint32_t> drops_batch_;  // positions of nodes, if dimensions of 1 change
     std::unordered_multimap<std::string, PlacedBody, model::NameHash> functions_;  // not called yet
     std::vector<PlacedBody> called_;
     std::vector<onnx::Message> bodies_;
