@@ -11,7 +11,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._base.enums import Version
+from onnxmap._base.enums import AttributeType, Version
 from onnxmap._base.later import import_module
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Source: onnx.proto, Version. Attributes have types from 2 on, models import operator sets from 3
 # on, and initializers need not be inputs from 4 on.
 _TYPED_ATTRIBUTES, _IMPORTS, FREE_INITIALIZERS = 2, 3, 4
+_OF_GRAPHS = (AttributeType.GRAPH, AttributeType.GRAPHS)
 
 
 def remove_output(self: Any, value: str) -> None:
@@ -186,7 +187,7 @@ def add_prefix(self: Any, prefix: str, keep: Iterable[str] = ()) -> None:
     trial, kept = _core.new("GraphProto"), {*keep, ""}
     trial.CopyFrom(self.proto)  # in the graph itself, a refusal in a subgraph would come too late
     for graph in (_core.wrap(trial), self):
-        for each in (graph, *graphs_in(graph)):
+        for each in (graph, *_graphs_in(graph)):
             made = [value.name for value in each.inputs] + each.initializers.names()
             made += [*each.sparse_initializers, *chain(*each.node_outputs())]
             each.rename({name: prefix + name for name in made if name not in kept})
@@ -200,7 +201,7 @@ def lower_initializers(model: Any) -> list[str]:
     make_node = import_module("onnxmap._make.messages").make_node  # costs import time
     names, trained = [], model.state_variables
     bodies = [model.graph, *model.functions]
-    for graph in (model.graph, *chain(*map(graphs_in, bodies))):
+    for graph in (model.graph, *chain(*map(_graphs_in, bodies))):
         tensors = graph.proto.initializer
         stay = {"", *trained, *(value.name for value in graph.inputs)}
         counts = Counter(tensor.name for tensor in tensors)  # segments have one name
@@ -264,7 +265,7 @@ def _graph_of(nodes: Iterable[Any]) -> Graph:
 
 def free_name(graph: Graph, stem: str) -> str:
     """A name that no value of a graph has, nor one in its subgraphs: the stem, or with a number."""
-    inner = {name for each in graphs_in(graph) for made in each.node_outputs() for name in made}
+    inner = _made_inside(graph)
 
     def is_free(name: str) -> bool:
         known = name in inner or name in graph.initializers or graph.value(name)
@@ -287,7 +288,7 @@ def _check_here(body: Any, nodes: Iterable[Node]) -> None:
 def _check_new(body: Any, names: Iterable[str], lost: Iterable[str] = ()) -> None:
     """New values have new names, except for those in the place of lost ones."""
     lists = [getattr(body, name, ()) for name in ("inputs", "initializers", "sparse_initializers")]
-    inner = {name for each in graphs_in(body) for made in each.node_outputs() for name in made}
+    inner = _made_inside(body)
     seen = set[str]()
     for name in names:
         if not name:
@@ -320,17 +321,25 @@ def _used_by_training(body: Any) -> set[str]:
 
 def _taken(node: Node) -> set[str]:
     """What a node and its subgraphs use; also what these make."""
-    return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in graphs_in(node)))} - {""}
+    return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in _graphs_in(node)))} - {""}
 
 
-def graphs_in(body: Any) -> Iterator[Graph]:
+def _made_inside(body: Any) -> set[str]:
+    """The values that nodes of the subgraphs make."""
+    return {name for graph in _graphs_in(body) for made in graph.node_outputs() for name in made}
+
+
+def _graphs_in(body: Any) -> Iterator[Graph]:
     """The graphs of a node, or of the nodes of a body, and those in them."""
     for node in getattr(body, "nodes", [body]):
-        for value in (attribute.value for attribute in node.attributes.values()):
+        for attribute in node.attributes.values():
+            if attribute.type not in _OF_GRAPHS:  # the value may be a long list of numbers
+                continue
+            value = attribute.value
             for graph in value if isinstance(value, list) else [value]:
-                if isinstance(graph, _core.Graph):
+                if isinstance(graph, _core.Graph):  # not so if the field of that type is empty
                     yield graph
-                    yield from graphs_in(graph)
+                    yield from _graphs_in(graph)
 
 
 _OF_BOTH = [insert_after, insert_before, replace]
