@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -131,17 +132,19 @@ std::map<std::uint64_t, std::string> NameChecks::new_locations(
 }
 
 std::map<std::string, std::string, std::less<>> NameChecks::copied_locations(
-    const model::Document& document, const std::string& model) {
-    return DataNames(model, callbacks_)
-        .copied(*folder_, external_locations(document), free_for(model));
+    const std::set<std::string>& locations, const std::string& model) {
+    return DataNames(model, callbacks_).copied(*folder_, locations, free_for(model));
 }
 
-// Whether a location is free, or has a data file of the old model that no other model uses.
+// Whether a location is free, or has a data file of the old model that no other model uses. The old
+// model is read only if something is there.
 DataNames::IsFree NameChecks::free_for(const std::string& model) {
-    return [this, own = data_of(model)](const std::string& location) {
+    return [this, model,
+            own = std::optional<std::set<FileKey>>()](const std::string& location) mutable {
         const std::string path = path_of(location);
-        return !has_object(*folder_, location) ||
-               (is_among(own, path) && others({location}).owner_of(path) == nullptr);
+        if (!has_object(*folder_, location)) return true;
+        if (!own) own = data_of(model);
+        return is_among(*own, path) && others({location}).owner_of(path) == nullptr;
     };
 }
 

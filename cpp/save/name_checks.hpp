@@ -58,11 +58,11 @@ class NameChecks {
     [[nodiscard]] std::map<std::uint64_t, std::string> new_locations(
         const std::map<std::uint64_t, std::string>& given, const std::string& model);
 
-    /// The new locations of the data files of a document that is saved as `model` from another
-    /// folder, for those that cannot keep their own: see DataNames, or the name is taken by
-    /// something else than a data file of only the old model.
+    /// The new locations of data files of a model that is saved as `model` from another folder, for
+    /// those that cannot keep their own: see DataNames, or the name is taken by something else than
+    /// a data file of only the old model.
     [[nodiscard]] std::map<std::string, std::string, std::less<>> copied_locations(
-        const model::Document& document, const std::string& model);
+        const std::set<std::string>& locations, const std::string& model);
 
     /// Whether the new models may replace a model, and with it its data files. A model from a
     /// buffer, such as a text, does not know whether it had one of the names.

@@ -146,7 +146,9 @@ class ModelSave {
             if (request_.copies) planned.copies = *request_.copies;
             planned.replaces_copies = request_.files.overwrite;
             if (is_plain && !planned.is_same_folder) {
-                planned.copies = names_.copied_locations(document, name);
+                planned.new_locations = [this, name](const std::set<std::string>& locations) {
+                    return names_.copied_locations(locations, name);
+                };
             }
             if (is_plain) planned.locations = names_.new_locations(model.locations, name);
             plan_.add(std::move(planned));

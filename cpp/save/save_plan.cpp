@@ -75,6 +75,9 @@ void SavePlan::add(PlannedModel planned) {
                                [&](const std::string& path, const onnx::Message& message) {
                                    add_tensor(model, path, message, position++);
                                });
+    });
+    name_copies(model);  // not under the guard: it may read other models
+    source::guard_reads(document.source(), [&] {
         find_ep_context_files(model);
         copy_data_files(model);
         keep_in_place(model);
@@ -115,6 +118,18 @@ bool SavePlan::does_nothing(const Model& model) const {
     const bool takes_values = external == file || external == view || external == checkpoint;
     return (options_.types_of && !model.changes.has_candidates) ||
            (takes_values && !has_external(model));
+}
+
+void SavePlan::name_copies(Model& model) const {
+    PlannedModel& planned = model.planned;
+    if (model.copied.empty() || !planned.new_locations) return;
+    std::set<std::string> locations;
+    for (const Placed& each : model.copied) locations.insert(each.location);
+    planned.copies = planned.new_locations(locations);
+    for (Placed& each : model.copied) {
+        const auto copy = planned.copies.find(each.location);
+        if (copy != planned.copies.end()) each.location = copy->second;
+    }
 }
 
 void SavePlan::find_ep_context_files(Model& model) const {

@@ -67,6 +67,9 @@ struct PlanOptions {
         nullptr;
 };
 
+/// The new locations of data files, by those that they have.
+using NewLocations = std::map<std::string, std::string, std::less<>>;
+
 /// A model to be written.
 struct PlannedModel {
     std::shared_ptr<const model::Document> document;
@@ -76,7 +79,10 @@ struct PlannedModel {
         {};  // External::view: the loaded file, in the folder of the new model
     // External::keep: the data files that are copied although the folder is the same, by location,
     // and the new locations. Files of EPContext nodes are copied as a whole.
-    std::map<std::string, std::string, std::less<>> copies = {};
+    NewLocations copies = {};
+    /// The new locations of data files that are copied since the folder is another one, for those
+    /// that cannot keep their own. It is asked once, if there are any.
+    std::function<NewLocations(const std::set<std::string>& locations)> new_locations = nullptr;
     bool replaces_copies = false;  // files of the new locations may be replaced
     // External::keep: the data files for values that are in the model, by the positions of the
     // tensors among all of the model.
@@ -228,6 +234,7 @@ class SavePlan {
         std::size_t group, const char* container,
         const std::function<std::string(const Moved&)>& why_not);
     [[nodiscard]] safetensors::Metadata checkpoint_metadata() const;
+    void name_copies(Model& model) const;
     void find_ep_context_files(Model& model) const;
     void copy_data_files(Model& model);
     void keep_in_place(Model& model);
