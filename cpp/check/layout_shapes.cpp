@@ -37,12 +37,6 @@ Numbers joined(NumberView a, NumberView b, NumberView c = {}) {
     return all;
 }
 
-// An output with the elements of input 0 in another shape.
-void make_with_elements(NodeShapes& n, const Numbers& dims) {
-    const bool has_elements = n.input(0).elements && dims.size() <= 1;
-    n.make(0, {NumberView(dims), has_elements ? n.input(0).elements : std::nullopt});
-}
-
 // How much a slice leaves of a dimension.
 std::int64_t cut(std::int64_t dim, std::int64_t start, std::int64_t end) {
     if (dim < 0 || start == kUnknown || end == kUnknown) return kUnknown;
@@ -100,7 +94,7 @@ void reshape(NodeShapes& n, std::string_view) {
                                        ", and the shape of the value is " + shape_text(*x));
     }
     if (open) made[*open] = before && after && *after > 0 ? *before / *after : kUnknown;
-    make_with_elements(n, made);
+    n.make(0, {made, n.input(0).elements});
 }
 
 void flatten(NodeShapes& n, std::string_view) {
@@ -135,7 +129,7 @@ void reduce(NodeShapes& n, std::string_view how) {
         return n.wrong(list.place, "dimension " + std::to_string(i) + " of the value is " +
                                        std::to_string(x[i]) + ", and 1 is left out");
     }
-    if (axes) make_with_elements(n, made);
+    if (axes) n.make(0, {made, is_squeezed ? n.input(0).elements : std::nullopt});
 }
 
 void unsqueeze(NodeShapes& n, std::string_view) {
@@ -147,7 +141,7 @@ void unsqueeze(NodeShapes& n, std::string_view) {
         for (std::size_t i = 0, from = 0; i < made.size(); ++i)
             made[i] = (*axes)[i] ? 1 : x[from++];
     }
-    make_with_elements(n, made);
+    n.make(0, {made, n.input(0).elements});
 }
 
 void concat(NodeShapes& n, std::string_view) {
@@ -175,8 +169,7 @@ void concat(NodeShapes& n, std::string_view) {
         const auto part = elements.size() <= kMostElements ? n.elements(slot) : std::nullopt;
         if (part) elements.insert(elements.end(), part->begin(), part->end());
     }
-    const bool is_list = made.size() == 1 && made[0] == std::ssize(elements);
-    n.make(0, {made, is_list ? std::optional<NumberView>(elements) : std::nullopt});
+    n.make(0, {made, elements});
 }
 
 void split(NodeShapes& n, std::string_view) {

@@ -145,7 +145,6 @@ class Match {
         std::int64_t known = 1;
         std::int64_t* open = nullptr;
         for (const char c : word) {
-            if (c == '+') return std::nullopt;
             const bool is_digit = c >= '0' && c <= '9';
             if (!is_digit && letter(c) == kUnknown) {
                 if (open != nullptr) return std::nullopt;  // two that are not known
@@ -163,16 +162,11 @@ class Match {
     }
 
     [[nodiscard]] std::int64_t value(std::string_view word) {
-        std::int64_t sum = 0;
-        for (const std::string_view term : parts(word, "+")) {
-            Numbers factors;
-            for (const char c : term) {
-                factors.push_back(c >= '0' && c <= '9' ? c - '0' : c == '?' ? kUnknown : letter(c));
-            }
-            const auto made = product(factors);
-            if (!made || __builtin_add_overflow(sum, *made, &sum)) return kUnknown;
+        Numbers factors;
+        for (const char c : word) {
+            factors.push_back(c >= '0' && c <= '9' ? c - '0' : c == '?' ? kUnknown : letter(c));
         }
-        return sum;
+        return product(factors).value_or(kUnknown);
     }
 
     void tell(std::size_t slot, const Pattern& words) {
@@ -205,10 +199,8 @@ void match(NodeShapes& node, std::string_view how) {
     if (ways.size() > 1 && !node.dims(0)) return;
     for (const Way& way : ways) {
         Match match(node, way);
-        if (match.fits_first()) return match.run();
+        if (ways.size() == 1 || match.fits_first()) return match.run();
     }
-    node.wrong(0, "the operator takes no input of " + std::to_string(node.dims(0)->size()) +
-                      " dimensions here");
 }
 
 }  // namespace onnxmap::check

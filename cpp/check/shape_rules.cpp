@@ -92,14 +92,6 @@ bool Broadcast::add(NumberView shape) {
     return true;
 }
 
-std::optional<std::int64_t> product(NumberView numbers) {
-    std::int64_t product = 1;
-    for (const std::int64_t each : numbers) {
-        if (each < 0 || __builtin_mul_overflow(product, each, &product)) return std::nullopt;
-    }
-    return product;
-}
-
 std::int64_t sum(NumberView numbers) {
     std::int64_t sum = 0;
     for (const std::int64_t each : numbers) {

@@ -37,8 +37,6 @@ class Broadcast {
     std::size_t rank_ = 0;
 };
 
-/// The product; nothing if a number is not known, or for one of more than 63 bits.
-[[nodiscard]] std::optional<std::int64_t> product(NumberView numbers);
 /// The sum; kUnknown if a number is not known or negative, or for one of more than 63 bits.
 [[nodiscard]] std::int64_t sum(NumberView numbers);
 

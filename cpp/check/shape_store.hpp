@@ -28,6 +28,15 @@ struct Known {
     std::optional<NumberView> elements = std::nullopt;  // of a scalar or a list of integers
 };
 
+/// The product; nothing if a number is not known, or for one of more than 63 bits.
+inline std::optional<std::int64_t> product(NumberView numbers) {
+    std::int64_t product = 1;
+    for (const std::int64_t each : numbers) {
+        if (each < 0 || __builtin_mul_overflow(product, each, &product)) return std::nullopt;
+    }
+    return product;
+}
+
 /// Whether both are known, and differ.
 constexpr bool differ(std::int64_t a, std::int64_t b) noexcept {
     return a != kUnknown && b != kUnknown && a != b;
@@ -38,10 +47,14 @@ class ShapeStore {
     using Id = std::uint32_t;
     static constexpr Id kNothing = 0;
 
-    /// Keeps copies of the numbers, but no more than kMostElements elements.
+    /// Keeps copies of the numbers: of the elements only if they are those of a scalar or a list,
+    /// as many as the shape says, and at most kMostElements.
     Id add(Known known) {
         if (!known.dims) return kNothing;
-        if (known.elements && known.elements->size() > kMostElements) known.elements.reset();
+        const bool has_elements = known.elements && known.dims->size() <= 1 &&
+                                  known.elements->size() <= kMostElements &&
+                                  product(*known.dims) == std::ssize(*known.elements);
+        if (!has_elements) known.elements.reset();
         const std::size_t count =
             known.dims->size() + (known.elements ? known.elements->size() : 0);
         if (count > room_) return kNothing;

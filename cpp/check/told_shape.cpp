@@ -42,8 +42,7 @@ Known told_tensor(const onnx::Message& tensor, Numbers& dims, Numbers& elements)
     const bool is_list = header.data_type == static_cast<std::int32_t>(onnx::DataType::INT64) &&
                          dims.size() <= 1 && !header.external;
     if (is_list) read_elements(tensor, header, elements);
-    const bool are_all = is_list && std::ssize(elements) == (dims.empty() ? 1 : dims[0]);
-    return {NumberView(dims), are_all ? std::optional<NumberView>(elements) : std::nullopt};
+    return {NumberView(dims), is_list ? std::optional<NumberView>(elements) : std::nullopt};
 }
 
 ShapeStore::Id told_shape(ShapeStore& store, const onnx::Message& message, bool with_elements) {

@@ -125,6 +125,9 @@ def test_a_wrong_shape(report: list[tuple[str, str]], where: str, message: str) 
         of_one("ReduceSum", [2, 3], [1]),  # which axis is not known
         of_one("Constant", value_ints=list(range(100)), made=[100]),
         of_one("Shape", [2, 3], start=-(2**63), made=[2]),
+        # Any number of dimensions, as version 20 says of GridSample.
+        of_one("GridSample", [1, 2, 3], [1, 4, 1], made=[1, 2, 4]),
+        of_one("ConvTranspose", [1, 1, *[2] * 4], [1, 1, *[1] * 4], made=[1, 1, *[2] * 4]),
     ],
 )
 def test_what_is_not_certain_is_no_finding(report: list[tuple[str, str]]) -> None:
@@ -137,6 +140,22 @@ def test_axes_are_attributes_or_inputs_by_version() -> None:
         ((where, message),) = found(model_of([node], {"x": [1, 1]}, opset=11))
         assert where == '[0].attribute["axes"]'
         assert "there is no axis 9" in message
+
+
+@pytest.mark.parametrize("size", [5, 2**40])
+def test_elements_that_a_shape_does_not_count(size: int) -> None:
+    """A Reshape to an unknown size, then to a wrong one: the list still has two elements."""
+    nodes = [
+        helper.make_node("Reshape", ["list", "given"], ["any"]),
+        helper.make_node("Reshape", ["any", "size"], ["long"]),
+        helper.make_node("Slice", ["long", "start", "end"], ["cut"]),
+        helper.make_node("ConstantOfShape", ["cut"], ["y"]),
+    ]
+    constants = {"list": [7, 8], "size": [size], "start": [size // 2], "end": [size // 2 + 2]}
+    model = model_of(nodes, {"given": [1]}, {"y": [9, 9, 9]}, constants)
+    ((where, message),) = found(model)
+    assert where == "[3].output[0]"
+    assert message.startswith("the node makes the shape [?, ?], and")
 
 
 def test_many_elements_are_not_kept() -> None:
