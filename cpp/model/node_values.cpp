@@ -70,6 +70,10 @@ bool NodeValues::is_made_around(std::string_view value) const {
     return false;
 }
 
+bool NodeValues::is_made_inside(std::string_view value) const {
+    return document().followed_uses(fields_->message())->has(value, Mention::Role::made_inside);
+}
+
 const ValueUses& NodeValues::uses() const {
     return uses_.get([&] {
         return source::guard_reads(document().source(), [&] {

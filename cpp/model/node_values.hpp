@@ -60,6 +60,9 @@ class NodeValues {
     /// Whether a graph or function around this graph makes a value of that name.
     [[nodiscard]] bool is_made_around(std::string_view value) const;
 
+    /// Whether a subgraph of a node makes a value of that name. Edits cost no walk over the nodes.
+    [[nodiscard]] bool is_made_inside(std::string_view value) const;
+
   protected:
     NodeValues(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> fields)
         : document_(std::move(document)), fields_(std::move(fields)) {}

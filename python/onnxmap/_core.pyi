@@ -1067,6 +1067,11 @@ class Function:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
+    def _is_taken(self, name: Any) -> bool:
+        """
+        Whether a value has the name: here, around this graph, or in a subgraph.
+        """
+
     def _repr_html_(self) -> str: ...
     def bypass(self, node: Node) -> None:
         """
@@ -1792,6 +1797,11 @@ class Graph:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
+    def _is_taken(self, name: Any) -> bool:
+        """
+        Whether a value has the name: here, around this graph, or in a subgraph.
+        """
+
     def _repr_html_(self) -> str: ...
     def add_output(self, value: str) -> None:
         """
@@ -1818,7 +1828,7 @@ class Graph:
                 keep: names of values and nodes that stay.
 
             Raises:
-                TypeError: `keep` is a str, not a list of names.
+                TypeError: `prefix` is not a str, or `keep` is one and not a list of names.
                 ValueError: a name with the prefix exists already; or a subgraph has a value with the name
                     of one around it.
                 ParseError: `model.duplicate_name`: several nodes make one value.

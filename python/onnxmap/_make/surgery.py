@@ -176,12 +176,14 @@ def add_prefix(self: Any, prefix: str, keep: Iterable[str] = ()) -> None:
         keep: names of values and nodes that stay.
 
     Raises:
-        TypeError: `keep` is a str, not a list of names.
+        TypeError: `prefix` is not a str, or `keep` is one and not a list of names.
         ValueError: a name with the prefix exists already; or a subgraph has a value with the name
             of one around it.
         ParseError: `model.duplicate_name`: several nodes make one value.
         EditError: the graph was removed from its model.
     """
+    if not isinstance(prefix, str):
+        raise TypeError(f"the prefix is a str, not {type(prefix).__name__}")
     if isinstance(keep, str):
         raise TypeError(f"keep takes a list of names, not a str: [{keep[:99]!r}]")
     trial, kept = _core.new("GraphProto"), {*keep, ""}
@@ -264,14 +266,9 @@ def _graph_of(nodes: Iterable[Any]) -> Graph:
 
 
 def free_name(graph: Graph, stem: str) -> str:
-    """A name that no value of a graph has, nor one in its subgraphs: the stem, or with a number."""
-    inner = _made_inside(graph)
-
-    def is_free(name: str) -> bool:
-        known = name in inner or name in graph.initializers or graph.value(name)
-        return not (known or graph.producer(name) or graph.uses(name))
-
-    return next(filter(is_free, chain([stem], (f"{stem}_{i}" for i in count(1)))))
+    """A name that no value in or around a graph has: the stem, or the stem with a number."""
+    names = chain([stem], (f"{stem}_{i}" for i in count(1)))
+    return next(name for name in names if not (graph._is_taken(name) or graph.uses(name)))
 
 
 def _document_of(part: Any) -> _core.Document | None:
@@ -287,8 +284,6 @@ def _check_here(body: Any, nodes: Iterable[Node]) -> None:
 
 def _check_new(body: Any, names: Iterable[str], lost: Iterable[str] = ()) -> None:
     """New values have new names, except for those in the place of lost ones."""
-    lists = [getattr(body, name, ()) for name in ("inputs", "initializers", "sparse_initializers")]
-    inner = _made_inside(body)
     seen = set[str]()
     for name in names:
         if not name:
@@ -296,19 +291,16 @@ def _check_new(body: Any, names: Iterable[str], lost: Iterable[str] = ()) -> Non
         if name in seen:
             raise ValueError(f"two outputs of the new nodes have the name {name!r}")
         seen.add(name)
-        if name in lost:
-            continue
-        if body.producer(name) is not None or any(name in each for each in lists):
-            raise ValueError(f"there is a value {name!r} already")
-        if name in inner:
-            raise ValueError(f"a subgraph has a value {name!r}, from which this would be hidden")
+        if name not in lost and body._is_taken(name):
+            where = "here, in a subgraph or around this graph"
+            raise ValueError(f"there is a value {name!r} already: {where}")
 
 
 def _first_place(body: Any, nodes: Iterable[Node], ignored: Iterable[str] = ()) -> int:
     """The first place for nodes behind those that make what they take."""
     taken = set().union(*map(_taken, nodes)).difference(ignored)
-    ends = (i + 1 for i, node in enumerate(body.nodes) if not taken.isdisjoint(node.outputs))
-    return max(ends, default=0)
+    makers = {body.producer(name) for name in taken} - {None}
+    return max((body.nodes.index(node) + 1 for node in makers if node in body.nodes), default=0)
 
 
 def _used_by_training(body: Any) -> set[str]:
@@ -324,14 +316,9 @@ def _taken(node: Node) -> set[str]:
     return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in _graphs_in(node)))} - {""}
 
 
-def _made_inside(body: Any) -> set[str]:
-    """The values that nodes of the subgraphs make."""
-    return {name for graph in _graphs_in(body) for made in graph.node_outputs() for name in made}
-
-
 def _graphs_in(body: Any) -> Iterator[Graph]:
     """The graphs of a node, or of the nodes of a body, and those in them."""
-    for node in getattr(body, "nodes", [body]):
+    for node in [body] if isinstance(body, _core.Node) else body.nodes:
         for attribute in node.attributes.values():
             if attribute.type not in _OF_GRAPHS:  # the value may be a long list of numbers
                 continue

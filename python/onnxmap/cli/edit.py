@@ -11,7 +11,6 @@ Example: onnxmap edit demo.onnx small.onnx --set-dims batch=1 --prune
 from __future__ import annotations
 
 import copy
-import itertools
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from functools import partial
 from typing import Any
 
 import onnxmap
+from onnxmap._make.surgery import free_name
 from onnxmap.cli.arguments import Completer, at_least_one, flag, nothing, pair, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (
@@ -114,8 +114,7 @@ def _carried_out(
             is_after = name == "--insert-after"
             place = value[0] if is_after else _found(graph, value[0])
             inputs = [place] if is_after else place.inputs[:1]
-            names = (f"{value[0]}.new{number or ''}" for number in itertools.count())
-            output = next(each for each in names if graph.producer(each) is None)
+            output = free_name(graph, f"{value[0]}.new")
             getattr(graph, method)(place, onnxmap.make_node(value[1], inputs, [output]))
         case "--replace":
             nodes = [_found(graph, each) for each in value[0].split(",")]

@@ -74,7 +74,7 @@ EDITS: list[tuple[list[str], Callable[[onnxmap.Model], object]]] = [
      lambda m: m.graph.insert_after("scaled", node("Relu", "scaled", "scaled.new"))),
     (["--insert-after", "scaled=Relu", "--insert-after", "scaled=Abs"],
      lambda m: [m.graph.insert_after("scaled", node(op, "scaled", f"scaled.{new}"))
-                for op, new in (("Relu", "new"), ("Abs", "new1"))]),
+                for op, new in (("Relu", "new"), ("Abs", "new_1"))]),
     (["--insert-before", "moved=Identity"],
      lambda m: m.graph.insert_before(m.graph.nodes[4], node("Identity", "scaled", "moved.new"))),
     (["--replace", "scale=Div"],

@@ -228,6 +228,31 @@ def node(op_type: str, inputs: str, outputs: str) -> Any:
     return onnxmap.make_node(op_type, inputs.split(), outputs.split())
 
 
+@pytest.mark.parametrize("name", ["c", "x", "w", "b", "then"])
+def test_a_value_around_a_subgraph_has_its_name_alone(name: str) -> None:
+    branch = loads(chain()).graph.nodes["if"].attributes["then_branch"].value
+    with pytest.raises(ValueError, match=f"there is a value '{name}' already"):
+        branch.insert_after("a", node("Neg", "a", name))
+    branch.insert_after("a", node("Neg", "a", "else"))  # the other branch does not see it
+
+
+@pytest.mark.parametrize("name", ["i", "on", "v", "k"])
+def test_inputs_and_initializers_of_a_subgraph_have_their_names_alone(name: str) -> None:
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["v", "k"], ["out"]), helper.make_node("Not", ["on"], ["go"])],
+        "body",
+        [helper.make_tensor_value_info(*each) for each in (("i", 7, []), ("on", 9, []))]
+        + floats("v"),
+        [helper.make_tensor_value_info("go", 9, []), *floats("out")],
+        [numpy_helper.from_array(np.float32([2, 2]), "k")],
+    )
+    loop = helper.make_node("Loop", ["", "c", "a"], ["y"], body=body)
+    model = loads(made_of(helper.make_node("Neg", ["x"], ["a"]), loop))
+    with pytest.raises(ValueError, match=f"there is a value '{name}' already"):
+        model.graph.insert_after("a", node("Neg", "a", name))
+    assert not model.edited
+
+
 @pytest.mark.parametrize(
     ("edit", "error", "text"),
     [
@@ -237,7 +262,7 @@ def node(op_type: str, inputs: str, outputs: str) -> Any:
         (lambda g: g.insert_after("a", node("Neg", "a", "b")), ValueError, "value 'b' already"),
         (lambda g: g.insert_after("a", node("Neg", "a", "w")), ValueError, "value 'w' already"),
         (lambda g: g.insert_after("a", node("Neg", "a", "x")), ValueError, "value 'x' already"),
-        (lambda g: g.insert_after("a", node("Neg", "a", "then")), ValueError, "would be hidden"),
+        (lambda g: g.insert_after("a", node("Neg", "a", "then")), ValueError, "'then' already"),
         (lambda g: g.insert_after("a", node("Neg", "a", "")), ValueError, "outputs .* need names"),
         (lambda g: g.insert_after("no", node("Neg", "no", "n")), KeyError, "'no'"),
         (lambda g: g.insert_after("a", "Neg"), TypeError, "NodeProto"),
@@ -255,7 +280,7 @@ def node(op_type: str, inputs: str, outputs: str) -> Any:
          "two outputs of the new nodes have the name 'n'"),
         (lambda g: g.insert_after("a", node("Split", "a", "n n")), ValueError, "two outputs"),
         (lambda g: g.insert_before(g.nodes["mul"], node("Neg", "a", "then")), ValueError,
-         "a subgraph has a value 'then'"),
+         "there is a value 'then' already: here, in a subgraph or around"),
         (lambda g: g.replace([loads(chain()).graph.nodes["mul"]], []), ValueError,
          "not in this graph"),
         (lambda g: g.replace([g.nodes["mul"]], [node("Neg", "a", "b"), node("Abs", "a", "b")]),

@@ -14,9 +14,12 @@ import onnx
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from support.edits.rich_model import saved
+from support.processes.work import Work, too_steep
 from support.run_options import EXHAUSTIVE, LONG
 from support.surgery.shape_models import ShapeModel
 from support.surgery.size_models import assert_same, loads, model_of, node, results, sizes
+
+import onnxmap
 
 ort = pytest.importorskip("onnxruntime")
 
@@ -330,6 +333,22 @@ def test_a_1_is_no_batch_of_another_value(nodes: list[onnx.NodeProto]) -> None:
     report = model.set_dims(inputs={"x": [4, 8]}, constants=True)
     assert report.rewritten == []
     assert model.initializers["s"].numpy().tolist() == [1, -1]
+
+
+def test_very_many_constants_with_another_use() -> None:
+    def prepare(many: int) -> tuple[bytes, Work]:
+        nodes = [node("Reshape", f"x c{i}", f"y{i}") for i in range(many)]
+        nodes += [node("Identity", f"c{i}", f"z{i}") for i in range(many)]
+        constants = {f"c{i}": sizes(B, S) for i in range(many)}
+        data = model_of(nodes, [B, S], constants).SerializeToString()
+
+        def work() -> None:
+            report = onnxmap.loads(data).set_dims(inputs={"x": [NEW_B, S]}, constants=True)
+            assert len(report.rewritten) == many
+
+        return data, work
+
+    assert not too_steep(prepare, (50, 500))
 
 
 def test_a_new_initializer_has_no_name_of_a_subgraph() -> None:
