@@ -76,8 +76,9 @@ void check_types(const model::Document& a, const onnx::Message& output, const mo
     const auto name = [](const onnx::Message& value) {
         return in_quotes(value.text(onnx::field<"ValueInfoProto.name">));
     };
-    throw std::invalid_argument("the output " + name(output) + " is " + text_of(*made) +
-                                ", but the input " + name(input) + " is " + text_of(*taken));
+    throw std::invalid_argument(name(output) + " of the first model is " + text_of(*made) +
+                                ", but the input " + name(input) + " of the second is " +
+                                text_of(*taken));
 }
 
 }  // namespace onnxmap::surgery

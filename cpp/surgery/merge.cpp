@@ -98,7 +98,8 @@ class Merging {
             const auto other = b_.inputs.find(name);
             if (one == a_.inputs.end() || other == b_.inputs.end())
                 throw UnknownNames("not both models have an input " + in_quotes(name));
-            if (!inputs.insert(name).second) contradict(in_quotes(name) + " is connected twice");
+            if (!inputs.insert(name).second)
+                contradict(in_quotes(name) + " is shared twice, or connected and shared");
             check_types(a_.document, one->second, b_.document, other->second);
             check_not_inside(name);
         }

@@ -185,9 +185,9 @@ SEQUENCES = [helper.make_sequence_type_proto(FLOAT), helper.make_sequence_type_p
 @pytest.mark.parametrize(
     ("made", "taken", "text"),
     [
-        (FLOAT, helper.make_tensor_type_proto(11, [2]), r"'y' is FLOAT \[2\], .* DOUBLE \[2\]$"),
-        (FLOAT, helper.make_tensor_type_proto(1, [5]), r"'p' is FLOAT \[5\]$"),
-        (FLOAT, helper.make_tensor_type_proto(1, [2, "N"]), r"'p' is FLOAT \[2, N\]$"),
+        (FLOAT, helper.make_tensor_type_proto(11, [2]), r"'y' of .* FLOAT \[2\], .* DOUBLE \[2\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, [5]), r"'p' of the second is FLOAT \[5\]$"),
+        (FLOAT, helper.make_tensor_type_proto(1, [2, "N"]), r"'p' of .* is FLOAT \[2, N\]$"),
         (helper.make_tensor_type_proto(1, [None]), helper.make_tensor_type_proto(1, []),
          r"FLOAT \[\?\], .* FLOAT \[\]$"),
         (FLOAT, helper.make_sparse_tensor_type_proto(1, [2]), r"is a sparse FLOAT \[2\]$"),
@@ -254,12 +254,12 @@ def test_an_input_that_both_share(prefix: str | None) -> None:
     for share, error, text in (
         (["p"], KeyError, "not both models have an input 'p'"),
         ("nope", KeyError, "'nope'"),
-        (["mask", "mask"], ValueError, "'mask' is connected twice"),
+        (["mask", "mask"], ValueError, "'mask' is shared twice"),
     ):
         with pytest.raises(error, match=text):
             onnxmap.merge(loads(a), loads(b), {"y": "p"}, prefix, share)
     b.graph.input[1].type.tensor_type.elem_type = 11
-    with pytest.raises(ValueError, match="'mask' is DOUBLE"):
+    with pytest.raises(ValueError, match="'mask' of the second is DOUBLE"):
         onnxmap.merge(loads(a), loads(b), {"y": "p"}, prefix, share=["mask"])
 
 
