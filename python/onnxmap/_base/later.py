@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 _PATIENCE = 60.0  # seconds: an import may itself wait for the thread that forks
-importing = RLock()  # held during these imports, and by a thread that forks
+importing: Any = RLock()  # held during these imports, and by a thread that forks
 
 
 def import_module(name: str) -> Any:
@@ -50,8 +50,17 @@ def _before_fork() -> None:
         lock.acquire()
 
 
+def _release() -> None:
+    """Let others import again, unless waiting for them has ended without success."""
+    if importing._is_owned():
+        importing.release()
+
+
+def _begin_anew() -> None:
+    """In the child: whoever else holds the lock does not exist there."""
+    _release() if importing._is_owned() else importing._at_fork_reinit()
+
+
 _HELD = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
 _HELD = {name: lock for name, lock in _HELD.items() if name not in sys.modules}
-os.register_at_fork(
-    before=_before_fork, after_in_parent=importing.release, after_in_child=importing.release
-)
+os.register_at_fork(before=_before_fork, after_in_parent=_release, after_in_child=_begin_anew)

@@ -66,6 +66,29 @@ def test_a_fork_waits_for_an_import(tmp_path: Path, call: str, module: str) -> N
     assert facts == {"end": "good"}
 
 
+def test_a_fork_that_waited_long_enough() -> None:
+    """It goes on while another thread imports, and both processes can import afterwards."""
+    facts = facts_from(
+        """
+        import threading, warnings
+        from onnxmap._base import later
+        from support.processes.forking import Importing, _forked
+        warnings.simplefilter("ignore", DeprecationWarning)
+        later._PATIENCE = 0.01
+        finder = Importing("secrets")
+        sys.meta_path.insert(0, finder)
+        thread = threading.Thread(target=later.import_module, args=["secrets"])
+        thread.start()
+        finder.began.wait()
+        end = _forked([lambda: later.import_module("colorsys")])
+        thread.join()
+        report(end=end, in_parent=later.import_module("colorsys").__name__)
+        """,
+        timeout=60,
+    )
+    assert facts == {"end": "good", "in_parent": "colorsys"}
+
+
 def test_a_fork_while_an_import_logs(tmp_path: Path) -> None:
     """The thread that forks has the lock of `logging`, and the import needs it."""
     (tmp_path / "tqdm").mkdir()
