@@ -17,10 +17,11 @@ from numpy.lib import format as npy
 
 from onnxmap import _core
 from onnxmap._base.enums import DataType
+from onnxmap._base.text import counted
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap.errors import LimitError, ParseError, warn
 
-_MOST_HEADER = 1 << 16  # bytes
+_MOST_HEADER = 10_000  # bytes: as many as NumPy reads
 _MOST_DIRECTORY = 1 << 24  # bytes; zipfile needs ten times as many for what they say
 _AT_ONCE = 1 << 20  # bytes
 _MOST_NAMED = 10
@@ -83,10 +84,15 @@ def model_of(file: ArchiveFile, archive: zipfile.ZipFile, room: int) -> np.ndarr
     graph: list[bytes | _Array] = [model.graph.SerializeToString()]
     names, others = set(), []
     for member in archive.infolist():
+        if member.is_dir():
+            continue
         array = _array_in(archive, member)
         if array is None:
             others.append(member.filename)
             continue
+        if not array.is_known and array.dtype.kind not in "SU":
+            what = f"the member {member.filename!r} has elements of the type {array.dtype}"
+            raise TypeError(f"{file.name!r}: {what}, and ONNX has no such type")
         tensor = array.in_file(file)
         is_in_model = tensor is None
         if is_in_model:
@@ -107,8 +113,8 @@ def model_of(file: ArchiveFile, archive: zipfile.ZipFile, room: int) -> np.ndarr
         raise ValueError("none of its members is an array")
     if others:
         named = ", ".join(map(repr, others[:_MOST_NAMED]))
-        text = f"{file.name!r}: {len(others)} members are no arrays and were left out: {named}"
-        warn("TensorWarning", text)
+        left = counted(len(others), "member")
+        warn("TensorWarning", f"{file.name!r}: left out {left} without an array: {named}")
     model.ClearField("graph")
     return _joined([model.SerializeToString(), _GRAPH + _varint(sum(map(len, graph))), *graph])
 

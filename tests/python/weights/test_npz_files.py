@@ -199,9 +199,10 @@ def test_what_numpy_cannot_hold(tmp_path: Path) -> None:
         assert caught.value.code == "save.not_carried"
         assert f"{name!r}, of type" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-    np.savez(tmp_path / "w.npz", b=arrays["b"])
-    with pytest.raises(TypeError, match="V2"):
-        onnxmap.load_npz(tmp_path / "w.npz")
+    for other in arrays["b"], np.array(["2026"], "M8[D]"), np.zeros(1, [("f", "i4")]):
+        np.savez(tmp_path / "w.npz", b=other)
+        with pytest.raises(TypeError, match=r"w\.npz': the member 'b\.npy' has .* no such type"):
+            onnxmap.load_npz(tmp_path / "w.npz")
 
 
 @pytest.mark.parametrize("count", [65_534, 65_535, 65_536])
@@ -323,7 +324,7 @@ def test_a_directory_of_gigabytes(is_large: bool, tmp_path: Path) -> None:
 def test_members_that_are_no_arrays_are_named(tmp_path: Path) -> None:
     content = {"a_npy": npy(np.ones(3)), "read_me": b"about", "folder/": b"", "b": npy(np.ones(2))}
     (tmp_path / "w.npz").write_bytes(archive_with(**content))
-    with pytest.warns(onnxmap.TensorWarning, match=r": 'read\.me', 'folder/'"):
+    with pytest.warns(onnxmap.TensorWarning, match=r"left out 1 member without an .*: 'read\.me'$"):
         model = onnxmap.load_npz(tmp_path / "w.npz")
     with np.load(tmp_path / "w.npz") as archive:
         assert {name: archive[name].tolist() for name in ("a", "b")} == {
