@@ -315,5 +315,5 @@ class TestType:
         ran = run("dump", small, "--type", "NodeProt")
         assert (ran.status, ran.out) == (2, "")
         assert "invalid choice: 'NodeProt'" in ran.err
-        assert "'NodeProto'" in ran.err
+        assert "NodeProto" in ran.err
         assert ran.err.count("\n") == 1
