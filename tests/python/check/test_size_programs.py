@@ -7,6 +7,7 @@ or an input, and one node that takes the last list as a shape.
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Callable
 
@@ -20,22 +21,26 @@ import onnxmap
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 PROGRAMS = 20_000 if LONG else 3_000 if EXHAUSTIVE else 400
+EXTREME = [-(2**63), 2**63 - 1, 2**40, 2**39, 65, 0]
 MOST_MADE = 10**5  # elements
 AT_SHAPES = {"value.shape", "operator.shape"}
 REDUCING = "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceL1", "ArgMax", "ArgMin"
 
 
 class Program:
-    """The nodes and constants of one random model."""
+    """The nodes and constants of one random model. `extreme`: with numbers that no size has."""
 
-    def __init__(self, numbers: random.Random) -> None:
+    def __init__(self, numbers: random.Random, extreme: bool = False) -> None:
         self.numbers = numbers
+        self.extreme = extreme
         self.dims = [numbers.randint(1, 4) for _ in range(numbers.randint(1, 3))]
         self.constants: list[TensorProto] = []
         self.lists = ["sizes", self.constant(numbers.choices(range(1, 4), k=2)), "given"]
         self.nodes = [helper.make_node("Shape", ["x"], ["sizes"])]
 
     def constant(self, values: list[int], dims: list[int] | None = None) -> str:
+        if self.extreme:
+            values = [self.numbers.choice([each, *EXTREME]) for each in values]
         name = f"c{len(self.constants)}"
         dims = [len(values)] if dims is None else dims
         self.constants.append(helper.make_tensor(name, INT64, dims, values))
@@ -50,24 +55,26 @@ class Program:
         """Add a node to one of the lists."""
         numbers, constant = self.numbers, self.constant
         one, other = numbers.choices(self.lists, k=2)
+        if self.extreme:  # what one node gets wrong is seen behind the next ones
+            one = numbers.choice([one, self.lists[-1], self.lists[-1]])
         places = [numbers.randint(-2, 2) for _ in range(numbers.randint(0, 3))]
         steps: list[Callable[[], None]] = [
             lambda: self.add("Gather", one, constant(places)),
-            lambda: self.add("Gather", one, constant([numbers.randint(-2, 2)], [])),
             lambda: self.add("Slice", one, *(constant([numbers.randint(-3, 4)]) for _ in "be")),
             lambda: self.add("Concat", one, other, axis=0),
+            lambda: self.add("Reshape", one, constant([numbers.choice([-1, -1, 1, 2, 5])])),
+            lambda: self.add("Reshape", one, "given"),
+            lambda: self.add("Gather", one, constant([numbers.randint(-2, 2)], [])),
             lambda: self.add("Squeeze", one),
             lambda: self.add("Unsqueeze", one, constant([0])),
             lambda: self.add("Identity", one),
             lambda: self.add("Cast", one, to=numbers.choice([INT64, TensorProto.INT32])),
-            lambda: self.add("Reshape", one, constant([numbers.choice([-1, -1, 1, 2, 5])])),
-            lambda: self.add("Reshape", one, "given"),
             lambda: self.add("Expand", one, constant([numbers.randint(1, 3)])),
             lambda: self.add("Mul", one, other),
             lambda: self.add(numbers.choice(REDUCING), one, keepdims=numbers.randint(0, 1)),
             lambda: self.add("Tile", one, constant([2])),
         ]
-        numbers.choice(steps)()
+        numbers.choice(steps[:5] if self.extreme else steps)()
 
     def model(self) -> ModelProto:
         last = self.lists[-1]
@@ -125,3 +132,17 @@ def test_no_size_is_called_wrong_that_onnx_makes() -> None:
         judged += 1
         assert not [each for each in found if each.rule in AT_SHAPES], onnx.printer.to_text(model)
     assert judged > PROGRAMS // 10
+
+
+def test_no_size_makes_a_check_read_elsewhere() -> None:
+    """The memory behind a list of sizes is not there, or a sanitizer guards it."""
+    numbers = random.Random(62)
+    for _ in range(5 * PROGRAMS):  # onnx runs none of them
+        program = Program(numbers, extreme=True)
+        for _ in range(numbers.randint(1, 6)):
+            program.step()
+        model = program.model()
+        model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", FLOAT, [9] * 9))
+        for found in onnxmap.loads(model.SerializeToString()).check():
+            shown = [abs(int(number)) for number in re.findall(r"\d+", found.message)]
+            assert not [each for each in shown if 2**44 < each < 2**62], found  # an address
