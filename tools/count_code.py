@@ -1,6 +1,6 @@
 """Counts the lines of code, without docstrings, comments, imports and blank lines.
 
-    python tools/count_code.py            # the figures that the architecture test bounds
+    python tools/count_code.py            # the figures; the architecture test bounds their total
     python tools/count_code.py --files    # a line for each file, largest last
 
 It also counts the rows of the package seam and the imports that stand inside functions.
@@ -78,23 +78,35 @@ def seam_rows() -> int:
     return (ROOT / "cpp/bindings/package_seam.hpp").read_text().count('python_object<"')
 
 
+def lines_of_files() -> dict[Path, int]:
+    """Return the lines of code of each file of the package and the core."""
+    python = {file: python_lines(file.read_text()) for file in sorted(PACKAGE.rglob("*.py"))}
+    core = sorted((ROOT / "cpp").rglob("*.[ch]pp"))
+    return python | {file: cpp_lines(file.read_text()) for file in core}
+
+
+def counts() -> dict[str, int]:
+    """Return the lines of code of each part."""
+    found = {"core": 0, "package": 0, "commands": 0, "report": 0}
+    names = {"cli": "commands", "report": "report"}
+    for file, count in lines_of_files().items():
+        in_package = file.is_relative_to(PACKAGE)
+        room = file.relative_to(PACKAGE).parts[0] if in_package else ""
+        found[names.get(room, "package") if in_package else "core"] += count
+    return found
+
+
 def main() -> None:
     """Print the figures."""
-    python = {file: file.read_text() for file in sorted(PACKAGE.rglob("*.py"))}
-    core = {file: file.read_text() for file in sorted((ROOT / "cpp").rglob("*.[ch]pp"))}
-    lines = {file: python_lines(text) for file, text in python.items()}
-    lines |= {file: cpp_lines(text) for file, text in core.items()}
     if "--files" in sys.argv[1:]:
-        for file, count in sorted(lines.items(), key=lambda item: item[1]):
+        for file, count in sorted(lines_of_files().items(), key=lambda item: item[1]):
             print(f"{count:6} {file.relative_to(ROOT)}")
-    commands = [file for file in python if file.is_relative_to(PACKAGE / "cli")]
-    report = [file for file in python if file.is_relative_to(PACKAGE / "report")]
-    package = [file for file in python if file not in commands + report]
-    print(f"{sum(lines[file] for file in package):6} lines of the package")
-    print(f"{sum(lines[file] for file in commands):6} lines of the command line")
-    print(f"{sum(lines[file] for file in report):6} lines of the report")
-    print(f"{sum(lines[file] for file in core):6} lines of the core")
-    print(f"{sum(map(imports_in_functions, python.values())):6} imports inside functions")
+    found = counts()
+    for part, count in found.items():
+        print(f"{count:6} lines of the {part}")
+    print(f"{sum(found.values()):6} lines of code")
+    later = (imports_in_functions(file.read_text()) for file in PACKAGE.rglob("*.py"))
+    print(f"{sum(later):6} imports inside functions")
     print(f"{seam_rows():6} rows of the package seam")
 
 

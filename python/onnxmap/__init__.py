@@ -26,65 +26,64 @@ import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait fo
 from onnxmap import _core
 from onnxmap._base.later import import_module as _import_module
 
-# The public names behind their modules; `__init__.pyi` tells them to type checkers.
-_NOW = """
-    _core: Attribute DeviceConfiguration Function Graph Initializers IntIntListEntry MessageList
-        Node NodeDeviceConfiguration Operator OperatorSet ProtoView QuantizationAnnotation
-        ShardedDim ShardingSpec SimpleShardedDim SparseInitializers SparseTensor Tensor TrainingInfo
-        ValueInfo ValueList new
-    _base.enums: AttributeType DataLocation DataType OperatorStatus Version
-    _base.limits: Limits
-    _files.load: load load_arrays load_proto loads loads_proto wrap
-    _model: Model merge
-    _read.page_cache: Residency ResidentBytes
-    errors: CheckError ChecksumError DataPermissionError EditError ExternalDataError
-        FileChangedError LimitError MissingDataError OnnxMapError ParseError RepeatedKeyWarning
-        SaveError SessionError TensorError TensorWarning TransferTimeoutError UnknownNameError
-        UnsafePathError
-"""
+# The public names by module; `__init__.pyi` tells them to type checkers.
+_NOW = {
+    "_core": (
+        "Attribute DeviceConfiguration Function Graph Initializers IntIntListEntry MessageList "
+        "Node NodeDeviceConfiguration Operator OperatorSet ProtoView QuantizationAnnotation "
+        "ShardedDim ShardingSpec SimpleShardedDim SparseInitializers SparseTensor Tensor "
+        "TrainingInfo ValueInfo ValueList new"
+    ),
+    "_base.enums": "AttributeType DataLocation DataType OperatorStatus Version",
+    "_base.limits": "Limits",
+    "_files.load": "load load_arrays load_proto loads loads_proto wrap",
+    "_files.model": "Model merge",
+    "_read.page_cache": "Residency ResidentBytes",
+    "errors": (
+        "CheckError ChecksumError DataPermissionError EditError ExternalDataError "
+        "FileChangedError LimitError MissingDataError OnnxMapError ParseError RepeatedKeyWarning "
+        "SaveError SessionError TensorError TensorWarning TransferTimeoutError UnknownNameError "
+        "UnsafePathError"
+    ),
+}
 # Imported when they are first used: most programs make no messages and save no model.
-_LATER = """
-    _files.append: append
-    interop.from_libraries: from_ir from_proto
-    _read.checks: CheckReport Finding
-    _files.copies: CopyReport copy_model
-    _read.checksums: DataFile verify_files
-    _files.diff: diff
-    _files.moves: MoveReport move_model
-    _read.diff_report: Change DiffList FunctionDiff ModelDiff NodeDiff TensorDiff ValueDiff
-    _make.attributes: make_attribute make_attribute_ref
-    _make.messages: make_function make_graph make_model make_node make_operatorsetid make_opsetid
-        make_sparse_tensor
-    _files.weight_files: RebaseReport from_arrays load_npz load_safetensors save_safetensors
-    _make.tensors: make_tensor
-    _make.types: make_map_type_proto make_optional_type_proto make_sequence_type_proto
-        make_sparse_tensor_type_proto make_sparse_tensor_value_info make_tensor_sequence_value_info
-        make_tensor_type_proto make_tensor_value_info make_value_info
-    _write.options: SaveReport
-    _files.save: dumps save save_all
-    _files.save_values: save_operator_set save_tensor save_value
-    _read.stats: ModelStats TensorStats
-    _files.load_values: TestData load_operator_set load_tensor load_test_data load_value
-        loads_tensor loads_value
-    _files.text_forms: from_json from_text
-    _read.pickled_tensors: relocate
-    _show.reports: DimReport PruneReport
-    types: Use
-"""
-
-
-def _modules(table: str) -> dict[str, str]:
-    """The module of each name."""
-    found, module = {}, ""
-    for word in table.split():
-        if word.endswith(":"):
-            module = f"onnxmap.{word[:-1]}"
-        else:
-            found[word] = module
-    return found
-
-
-_MODULES = _modules(_NOW) | _modules(_LATER)
+_LATER = {
+    "_files.append": "append",
+    "interop.from_libraries": "from_ir from_proto",
+    "_read.checks": "CheckReport Finding",
+    "_files.copies": "CopyReport copy_model",
+    "_read.checksums": "DataFile verify_files",
+    "_files.diff": "diff",
+    "_files.moves": "MoveReport move_model",
+    "_read.diff_report": "Change DiffList FunctionDiff ModelDiff NodeDiff TensorDiff ValueDiff",
+    "_make.attributes": "make_attribute make_attribute_ref",
+    "_make.messages": (
+        "make_function make_graph make_model make_node make_operatorsetid make_opsetid "
+        "make_sparse_tensor"
+    ),
+    "_files.weight_files": "RebaseReport from_arrays load_npz load_safetensors save_safetensors",
+    "_make.tensors": "make_tensor",
+    "_make.types": (
+        "make_map_type_proto make_optional_type_proto make_sequence_type_proto "
+        "make_sparse_tensor_type_proto make_sparse_tensor_value_info "
+        "make_tensor_sequence_value_info make_tensor_type_proto make_tensor_value_info "
+        "make_value_info"
+    ),
+    "_write.options": "SaveReport",
+    "_files.save": "dumps save save_all",
+    "_files.save_values": "save_operator_set save_tensor save_value",
+    "_read.stats": "ModelStats TensorStats",
+    "_files.load_values": (
+        "TestData load_operator_set load_tensor load_test_data load_value loads_tensor loads_value"
+    ),
+    "_files.text_forms": "from_json from_text",
+    "_read.pickled_tensors": "relocate",
+    "_show.reports": "DimReport PruneReport",
+    "types": "Use",
+}
+_MODULES = {
+    name: f"onnxmap.{module}" for module, names in (_NOW | _LATER).items() for name in names.split()
+}
 _PUBLIC_MODULES = ("onnxmap._core", "onnxmap.errors", "onnxmap.types")
 __all__ = sorted(_MODULES)  # noqa: PLE0605
 
@@ -99,7 +98,7 @@ def _public(name: str) -> object:
     return found
 
 
-globals().update({_name: _public(_name) for _name in _modules(_NOW)})
+globals().update({_name: _public(_name) for _name in " ".join(_NOW.values()).split()})
 
 import onnxmap._files.register_pickles  # noqa: F401 -- registers how models and messages are pickled
 

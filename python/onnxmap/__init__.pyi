@@ -46,6 +46,8 @@ from onnxmap._files.load_values import load_test_data as load_test_data
 from onnxmap._files.load_values import load_value as load_value
 from onnxmap._files.load_values import loads_tensor as loads_tensor
 from onnxmap._files.load_values import loads_value as loads_value
+from onnxmap._files.model import Model as Model
+from onnxmap._files.model import merge as merge
 from onnxmap._files.moves import MoveReport as MoveReport
 from onnxmap._files.moves import move_model as move_model
 from onnxmap._files.save import dumps as dumps
@@ -80,8 +82,6 @@ from onnxmap._make.types import make_tensor_sequence_value_info as make_tensor_s
 from onnxmap._make.types import make_tensor_type_proto as make_tensor_type_proto
 from onnxmap._make.types import make_tensor_value_info as make_tensor_value_info
 from onnxmap._make.types import make_value_info as make_value_info
-from onnxmap._model import Model as Model
-from onnxmap._model import merge as merge
 from onnxmap._read.checks import CheckReport as CheckReport
 from onnxmap._read.checks import Finding as Finding
 from onnxmap._read.checksums import DataFile as DataFile

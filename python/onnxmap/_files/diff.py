@@ -9,7 +9,7 @@ import numpy as np
 from onnxmap import _core
 from onnxmap._base.arguments import thread_count
 from onnxmap._files.load import load
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 from onnxmap._read.diff_report import (
     Change,
     DiffList,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxmap import _core, _read
+from onnxmap import _core, _remote
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_path, checked_name, is_url
 from onnxmap._base.text import escape
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 from onnxmap._write.text_files import bytes_of_text_file
 from onnxmap.errors import REMEDIES, FileChangedError, ParseError
 
@@ -97,9 +97,16 @@ def load(
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
     options = Options(
-        link_policy, allow_hardlinks, io, check, watch, lenient, limits, external_root,
-        storage_options,
-    )  # fmt: skip
+        link_policy=link_policy,
+        allow_hardlinks=allow_hardlinks,
+        io=io,
+        check=check,
+        watch=watch,
+        lenient=lenient,
+        limits=limits,
+        external_root=external_root,
+        storage_options=storage_options,
+    )
     try:
         document, name = open_file(path, "ModelProto", options)
     except ParseError as error:
@@ -163,9 +170,16 @@ def loads(
     to external files only. For the arguments and errors, see `load`.
     """
     options = Options(
-        link_policy, allow_hardlinks, io, check, watch, lenient, limits, external_root,
-        storage_options,
-    )  # fmt: skip
+        link_policy=link_policy,
+        allow_hardlinks=allow_hardlinks,
+        io=io,
+        check=check,
+        watch=watch,
+        lenient=lenient,
+        limits=limits,
+        external_root=external_root,
+        storage_options=storage_options,
+    )
     return Model(open_buffer(buffer, "ModelProto", options, require_model=True), None, options)
 
 
@@ -284,7 +298,7 @@ def open_file(
     if is_url(name):
         if options.io == "mmap":
             raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
-        url, remote = os.fsdecode(name), _read.remote_files
+        url, remote = os.fsdecode(name), _remote.files
         own = remote.RemoteFolder(url, options, of_file=True)
         with remote.opening_file(url, options) as file:
             return _core.load_remote(file, message, options, _root(options, own), own.url), name
@@ -324,7 +338,7 @@ def _root(options: Options, usual: bytes | RemoteFolder) -> bytes | RemoteFolder
     if options.external_root is None:
         return usual
     name = os.fsencode(options.external_root)
-    return _read.remote_files.RemoteFolder(os.fsdecode(name), options) if is_url(name) else name
+    return _remote.files.RemoteFolder(os.fsdecode(name), options) if is_url(name) else name
 
 
 def _advice(call: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from onnxmap import _core
 from onnxmap._base.options import Options
 from onnxmap._files.load import load, open_buffer, open_file
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 from onnxmap.errors import ParseError, TensorError, warn
 from onnxmap.types import MapType, OptionalType, SequenceType
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from onnxmap._base.options import LoadOptions
     from onnxmap._base.paths import Path
-    from onnxmap._model import Model
+    from onnxmap._files.model import Model
     from onnxmap._show.progress import ProgressArgument
 
     # A directory, and the location of a file in it. What changes its name follows no link there.

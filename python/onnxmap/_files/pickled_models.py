@@ -22,7 +22,7 @@ from onnxmap import _core
 from onnxmap._base.options import Options, options_of
 from onnxmap._base.paths import absolute_or_url, is_url
 from onnxmap._files.load import load, loads, open_buffer, wrap
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 from onnxmap._read.pickled_tensors import digest_of, other_file, reference_to, relocated_to
 from onnxmap.errors import OnnxMapError
 

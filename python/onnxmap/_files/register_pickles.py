@@ -7,7 +7,7 @@ from typing import Any
 
 from onnxmap import _core
 from onnxmap._base.later import import_module
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 
 
 def _reduce(thing: Any) -> Any:

@@ -10,7 +10,7 @@ from onnxmap import _core
 from onnxmap._base.later import import_module
 from onnxmap._base.options import Options
 from onnxmap._files.load import open_buffer
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 from onnxmap._write.documents import Written, write_document, write_documents
 from onnxmap._write.options import SaveOptions, SaveReport
 from onnxmap._write.paths import local_path
@@ -137,10 +137,23 @@ def save(
             an error after a single model took the name of an old one, the new files are in place.
     """
     options = SaveOptions(
-        external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite, replace_read_only,
-        follow_symlinks, sync, progress,
-    )  # fmt: skip
+        external_data=external_data,
+        size_threshold_bytes=size_threshold_bytes,
+        alignment=alignment,
+        attributes=attributes,
+        checksum=checksum,
+        max_shard_size_bytes=max_shard_size_bytes,
+        dedupe=dedupe,
+        dtype=dtype,
+        allow_loss=allow_loss,
+        allow_over_2gib=allow_over_2gib,
+        format=format,
+        overwrite=overwrite,
+        replace_read_only=replace_read_only,
+        follow_symlinks=follow_symlinks,
+        sync=sync,
+        progress=progress,
+    )
     return write_document(written_of(model, path, external_root, follow_symlinks), path, options)
 
 
@@ -195,10 +208,23 @@ def save_all(
     if dedupe is None:
         dedupe = not os.fsencode(external_data or b"").endswith(b".safetensors")
     options = SaveOptions(
-        external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite, replace_read_only,
-        follow_symlinks, sync, progress,
-    )  # fmt: skip
+        external_data=external_data,
+        size_threshold_bytes=size_threshold_bytes,
+        alignment=alignment,
+        attributes=attributes,
+        checksum=checksum,
+        max_shard_size_bytes=max_shard_size_bytes,
+        dedupe=dedupe,
+        dtype=dtype,
+        allow_loss=allow_loss,
+        allow_over_2gib=allow_over_2gib,
+        format=format,
+        overwrite=overwrite,
+        replace_read_only=replace_read_only,
+        follow_symlinks=follow_symlinks,
+        sync=sync,
+        progress=progress,
+    )
     if not isinstance(models, Mapping):
         raise TypeError(f"models must be a mapping of paths to models, not {type(models).__name__}")
     if not models:

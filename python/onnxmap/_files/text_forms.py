@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnxmap._base.file_forms import FileForm
     from onnxmap._base.limits import Limits
     from onnxmap._base.paths import Path
-    from onnxmap._model import Model
+    from onnxmap._files.model import Model
 
 
 def from_text(

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from onnxmap import _core, _read
+from onnxmap import _core, _remote
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_path, checked_name, is_url
 from onnxmap._base.text import escape
 from onnxmap._files.load import loads, wrap
+from onnxmap._files.model import Model
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
-from onnxmap._model import Model
 from onnxmap._read.npz_archive import model_of, open_regular
 from onnxmap._show.display import describe_html
 from onnxmap._write.documents import write_checkpoint
@@ -112,7 +112,7 @@ def load_safetensors(
         with _naming_what_is_there(os.fsdecode(name), *_CHECKPOINTS):
             return Model(_core.load_safetensors(name, opened, folder), None, opened)
     opened = Options(**options, storage_options=storage_options)
-    url, remote = os.fsdecode(name), _read.remote_files
+    url, remote = os.fsdecode(name), _remote.files
     root = remote.RemoteFolder(url, opened, of_file=True)
     with remote.opening_file(url, opened) as file:
         location = url.partition("?")[0].rpartition("/")[2]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from onnxmap._base.later import import_module
 
-# Imported at their first use. The files of URLs cost import time: asyncio.
-_LATER = {
-    "bulk_arrays": "onnxmap._read.bulk_arrays", "checks": "onnxmap._read.checks",
-    "checksums": "onnxmap._read.checksums", "stats": "onnxmap._read.stats",
-    "remote_files": "onnxmap._remote.files",
-}  # fmt: skip
+if TYPE_CHECKING:
+    from onnxmap._read import bulk_arrays, checks, checksums, stats
+
+__all__ = ["bulk_arrays", "checks", "checksums", "stats"]  # imported at their first use
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return import_module(_LATER[name])
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return import_module(f"onnxmap._read.{name}")
     raise AttributeError(name)

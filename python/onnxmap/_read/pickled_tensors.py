@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from onnxmap import _core, _read
+from onnxmap import _core, _remote
 from onnxmap._base.enums import DataLocation, DataType
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_or_url, absolute_path, is_url
@@ -101,7 +101,7 @@ def reference_to(tensor: _core.Tensor) -> Reference | None:
         # chose the URL of this file, and it may hold anything, even a query.
         if not tensor.is_external or url == root:
             root, location = url, b""
-            name = os.fsencode(_read.remote_files.name_of(os.fsdecode(url)))
+            name = os.fsencode(_remote.files.name_of(os.fsdecode(url)))
         if not _core.is_safe_location(name):
             return None
     elif not tensor.is_external:  # the caller chose this file, so its other hard links do no harm
@@ -135,7 +135,7 @@ def open_reference(reference: Reference, io: Io | None = None) -> _core.Tensor:
     name = os.fsencode(folder)
     root: bytes | PickledFile | RemoteFolder = absolute_path(name)
     if is_url(name):
-        remote = _read.remote_files
+        remote = _remote.files
         root = remote.RemoteFolder(folder, options, recently=True)
         if not (moved or reference.location):
             root = remote.PickledFile(folder, options)

@@ -27,6 +27,7 @@ Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 Histograms = Mapping[str | None, tuple[list[int], list[float]]]  # counts and edges
 
 # For an order by a number: the greatest one comes first.
+_BARS = 16  # of a histogram: they have room beside the other columns
 _NUMBERS: dict[str, Callable[[onnxmap.TensorStats], float | None]] = {
     "count": lambda found: found.count,
     "min": lambda found: None if found.min is None else -found.min,
@@ -67,13 +68,10 @@ def run(arguments: Namespace) -> None:
 
 
 def _histograms(model: onnxmap.Model, stats: onnxmap.ModelStats) -> Histograms:
-    """Of all tensors whose values have an order: complex numbers have none.
-
-    Sixteen bars have room beside the other columns.
-    """
+    """Of all tensors whose values have an order: complex numbers have none."""
     types = {name: each.dtype for name, each in stats.items()}
     names = [name for name, each in types.items() if each and "COMPLEX" not in each.name]
-    found = {name: model.initializers[name].histogram(16) for name in names}
+    found = {name: model.initializers[name].histogram(_BARS) for name in names}
     return {name: (counts.tolist(), edges.tolist()) for name, (counts, edges) in found.items()}
 
 

@@ -15,7 +15,7 @@ from onnxmap._base.later import import_module, importing
 from onnxmap._base.options import options_of
 from onnxmap._base.paths import is_url
 from onnxmap._files.load import loads
-from onnxmap._model import Model
+from onnxmap._files.model import Model
 from onnxmap.errors import ExternalDataError, TensorError
 from onnxmap.interop.without_weights import (
     VALUE_FIELDS,

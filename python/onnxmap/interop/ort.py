@@ -23,7 +23,7 @@ with extra("ort"):
 
 if TYPE_CHECKING:
     from onnxmap._core import Graph
-    from onnxmap._model import Model
+    from onnxmap._files.model import Model
 
 # onnxruntime maps each external tensor by itself, and a process may have some 65 000 mappings.
 # Smaller tensors are in the bytes of the model: as many as fit, in a second try.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxmap._core import ValueInfo
-    from onnxmap._model import Model
+    from onnxmap._files.model import Model
     from onnxmap._read.checks import CheckReport
 
 _MOST = 100  # entries of a list

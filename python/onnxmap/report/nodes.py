@@ -13,7 +13,7 @@ from onnxmap.report.weights import LONGEST_PATH, short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxmap._model import Model
+    from onnxmap._files.model import Model
 
 _MOST_NODES = 10_000
 _MOST = 30  # inputs, outputs or attributes of a node

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from onnxmap._base.paths import Path as AnyPath
-    from onnxmap._model import Model
+    from onnxmap._files.model import Model
     from onnxmap.report.weights import Row, Tensors
 
 _TEMPLATE, _STYLE, _SCRIPT = "report.html.jinja", "page.css", "tables.js"

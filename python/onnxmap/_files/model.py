@@ -768,10 +768,23 @@ class Model:
         """Write the model, edits included; see `onnxmap.save`."""
         documents = import_module("onnxmap._write.documents")
         given = import_module("onnxmap._write.options").SaveOptions(
-            external_data, size_threshold_bytes, alignment, attributes, checksum,
-            max_shard_size_bytes, dedupe, dtype, allow_loss, allow_over_2gib, format, overwrite,
-            replace_read_only, follow_symlinks, sync, progress,
-        )  # fmt: skip
+            external_data=external_data,
+            size_threshold_bytes=size_threshold_bytes,
+            alignment=alignment,
+            attributes=attributes,
+            checksum=checksum,
+            max_shard_size_bytes=max_shard_size_bytes,
+            dedupe=dedupe,
+            dtype=dtype,
+            allow_loss=allow_loss,
+            allow_over_2gib=allow_over_2gib,
+            format=format,
+            overwrite=overwrite,
+            replace_read_only=replace_read_only,
+            follow_symlinks=follow_symlinks,
+            sync=sync,
+            progress=progress,
+        )
         written = documents.Written(self.proto, self._form)
         return documents.write_document(written, path, given)
 
