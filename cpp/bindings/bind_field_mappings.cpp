@@ -1,5 +1,4 @@
 // The mappings of messages: attributes, metadata and other strings, and versions of operator sets.
-#include <tuple>
 
 #include "bindings/bind.hpp"
 #include "bindings/display.hpp"
@@ -63,7 +62,7 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
                                           : borrowed(Py_NotImplemented);
              })
         .def("__ior__", unguarded([](const py::object& self, const py::object& other) {
-                 std::ignore = checked_value<Mapping>(self);
+                 static_cast<void>(checked_value<Mapping>(self));
                  self.attr("update")(other);
                  return self;
              }));

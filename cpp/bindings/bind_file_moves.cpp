@@ -1,7 +1,6 @@
 // Checks, renames and removes files and folders beside a save.
 #include <memory>
 #include <string>
-#include <tuple>
 
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
@@ -20,7 +19,7 @@ void bind_file_moves(py::module_& module) {
             const std::string name(path);
             const WithoutLock unlocked;
             save::Destinations destinations(replace_read_only, false, false);
-            std::ignore = destinations.find(name, save::AtOutputLink::replace);
+            static_cast<void>(destinations.find(name, save::AtOutputLink::replace));
         },
         py::arg("path"), py::arg("replace_read_only"),
         "Raise what a save to a path raises because of the object that has the name now.");
@@ -58,8 +57,8 @@ void bind_file_moves(py::module_& module) {
                 const std::string below(location);
                 const WithoutLock unlocked;
                 const std::string path = base + below;
-                std::ignore =
-                    self.open(std::make_shared<const os::OutputFolder>(base, path), below, path);
+                static_cast<void>(
+                    self.open(std::make_shared<const os::OutputFolder>(base, path), below, path));
             },
             py::arg("folder"), py::arg("location"),
             "Make the missing folders of a location. An error for a link on the way.")

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -116,7 +115,7 @@ py::dict all_views(const Initializers& self) {
     graph->initializers().insert_named([&](const model::Tensor& tensor) {
         const py::str name = to_str(tensor.header().name);
         if (tensor.header().has_segment && views.contains(name)) {
-            std::ignore = make_view.find(tensor);  // read together with the first segment
+            static_cast<void>(make_view.find(tensor));  // read together with the first segment
             return false;
         }
         const py::object view = make_view(tensor);

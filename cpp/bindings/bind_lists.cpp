@@ -7,7 +7,6 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -198,7 +197,7 @@ Handle original_of(const MessageList& self, const py::handle& message) {
 
 std::vector<onnx::Message> splice_into(const MessageList& self, std::span<const NewElement> added,
                                        std::span<const std::uint64_t> gone = {}) {
-    if (self.detached()) std::ignore = to_change(self);  // throws
+    if (self.detached()) static_cast<void>(to_change(self));  // throws
     return splice(self, *self.row, added, gone);
 }
 
@@ -226,7 +225,7 @@ void extend(const MessageList& self, const py::object& messages) {
     std::vector<NewElement> added;
     for (Handle& each : originals_of(self, messages)) added.push_back({kAtEnd, std::move(each)});
     if (added.empty()) {
-        below_guard(self, [&] { std::ignore = to_change(self); });  // makes it present
+        below_guard(self, [&] { static_cast<void>(to_change(self)); });  // makes it present
     } else {
         splice_into(self, added);
     }
@@ -261,7 +260,8 @@ void erase_at(const MessageList& self, const py::object& index) {
     if (!py::isinstance<py::slice>(index))
         return erase(self, {existing(self, Traits::index_of(self, index))});
     auto positions = positions_in(selected(self, index));
-    if (self.absent && positions.empty()) below_guard(self, [&] { std::ignore = to_change(self); });
+    if (self.absent && positions.empty())
+        below_guard(self, [&] { static_cast<void>(to_change(self)); });
     std::ranges::sort(positions);
     erase(self, positions);
 }

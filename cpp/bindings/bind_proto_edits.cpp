@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -43,7 +42,7 @@ void clear_field(const ProtoView& self, const py::object& given) {
         }
         row = message.which(name);
         if (row == nullptr) {
-            std::ignore = to_change(self);  // present now, as after every edit
+            static_cast<void>(to_change(self));  // present now, as after every edit
             return;
         }
     }
@@ -78,7 +77,7 @@ Raises:
     ValueError: the message has no field of this name.)")
         .def("Clear", edits(clear), "Remove all fields, unknown ones included.")
         .def("SetInParent",
-             edits(guarded([](const ProtoView& self) { std::ignore = to_change(self); })),
+             edits(guarded([](const ProtoView& self) { static_cast<void>(to_change(self)); })),
              "Make the message present in its parent.")
         .def("MergeFrom", edits(merge_from), py::arg("other"),
              R"(Add the fields of a message of the same type.

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -305,7 +304,7 @@ Args:
             options.sync = sync;
             options.look = poll_signals;
             const WithoutLock unlocked;
-            std::ignore = save::append_bytes(name, *known, as_bytes(added), options);
+            static_cast<void>(save::append_bytes(name, *known, as_bytes(added), options));
         },
         py::arg("document"), py::arg("path"), py::arg("bytes"), py::arg("sync"),
         "Append bytes to the file that a document was loaded from.");

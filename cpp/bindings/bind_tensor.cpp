@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
@@ -35,7 +34,7 @@ bool is_aligned_view(const Tensor& tensor) {
 
 py::tuple shape(const Tensor& tensor) {
     const model::Tensor core = core_of(tensor);
-    std::ignore = core.count();  // throws if no array can have the shape
+    static_cast<void>(core.count());  // throws if no array can have the shape
     return to_tuple(core.header().dims());
 }
 

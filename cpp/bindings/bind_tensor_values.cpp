@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -199,7 +198,7 @@ std::optional<std::uint64_t> stored_nbytes(const Tensor& tensor) {
 
 std::int64_t first_dimension(const Tensor& tensor) {
     const model::Tensor core = core_of(tensor);
-    std::ignore = core.count();  // throws if no array can have the shape
+    static_cast<void>(core.count());  // throws if no array can have the shape
     const auto dims = core.header().dims();
     if (dims.empty()) throw py::type_error("a tensor without dimensions has no len()");
     return dims[0];

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/made_once.hpp"
+#include "base/scatter.hpp"
 #include "bindings/handles.hpp"
 
 namespace onnxmap::bindings {
@@ -40,9 +41,8 @@ class EditLock {
             }
             return std::unique_ptr<const Objects>(std::move(all));
         });
-        constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio
         const auto address = reinterpret_cast<std::uintptr_t>(document);
-        return objects[(address * kOdd) >> 56];
+        return objects[(address * kScatter) >> 56];
     }
 #else
     static py::handle object_of(const model::Document* /*document*/) noexcept { return {}; }

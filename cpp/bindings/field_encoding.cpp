@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "bindings/python_buffer.hpp"
@@ -113,8 +112,8 @@ std::int32_t enum_number(const wire::FieldRow& row, const py::handle& value) {
 std::string text_of(const wire::FieldRow& row, const py::handle& value) {
     if (PyBytes_Check(value.ptr())) {
         const std::string_view bytes = py::reinterpret_borrow<py::bytes>(value);
-        std::ignore = owned(
-            PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "strict"));
+        static_cast<void>(owned(
+            PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "strict")));
         return std::string(bytes);
     }
     if (!py::isinstance<py::str>(value)) fail_type(row, "a str", value);

@@ -51,8 +51,8 @@ auto guarded(F f) {
     return guarded_as(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
-/// For functions that read no bytes themselves and call guarded functions through Python, or read
-/// below_guard().
+/// For functions that need no guard of their own: they read no bytes themselves, or do so with
+/// below_guard(). They may call guarded functions through Python.
 template <class F>
 struct Unguarded {
     F function;

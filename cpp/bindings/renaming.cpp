@@ -1,7 +1,6 @@
 #include "bindings/renaming.hpp"
 
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,7 @@ using Of = model::Renaming::Of;
 // Throws an error that suggests names.
 void fail_unknown(const Graph& self, const model::Graph& graph, Of values, const py::object& name) {
     if (values == Of::initializers) {
-        std::ignore = position_of(graph.initializers().names(), name);
+        static_cast<void>(position_of(graph.initializers().names(), name));
         return;
     }
     fail_unknown_value(self, name);
@@ -59,7 +58,7 @@ void fail_unknown_value(const Handle& self, const py::object& name) {
         model::for_each_made(self.message(),
                              [&](std::string_view value, const auto&) { made.add(value); });
     });
-    std::ignore = position_of(made, name);
+    static_cast<void>(position_of(made, name));
 }
 
 void rename_values(const Graph& self, Of values, const py::object& old_name,

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/scatter.hpp"
+
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
@@ -61,8 +63,7 @@ class SharedObjects {
             last = std::uint64_t{static_cast<std::uint8_t>(key[key.size() / 2])} << 8 |
                    static_cast<std::uint8_t>(key.back());
         }
-        constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio
-        return ((first * kOdd ^ last) * kOdd + key.size() * kOdd) >> (64 - kBits);
+        return ((first * kScatter ^ last) * kScatter + key.size() * kScatter) >> (64 - kBits);
     }
 
     std::array<Slot, std::size_t{1} << kBits> slots_;

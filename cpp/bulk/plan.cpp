@@ -87,7 +87,7 @@ void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Op
     // The bytes of the pieces count, too.
     if (values.in_pieces()) {
         values.for_each_range(
-            [&](const auto& file, auto, auto) { std::ignore = source_number(file); });
+            [&](const auto& file, auto, auto) { static_cast<void>(source_number(file)); });
     }
     const std::uint64_t stored = values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
     if (stored > 0) named_nbytes_ += std::max(stored, item.array_nbytes());

@@ -45,7 +45,7 @@ void StatsPlan::add(const model::Tensor& tensor, std::uint32_t requested_at) {
     // The bytes of the pieces count, too.
     if (values.in_pieces()) {
         values.for_each_range(
-            [&](const auto& file, auto, auto) { std::ignore = source_number(file); });
+            [&](const auto& file, auto, auto) { static_cast<void>(source_number(file)); });
     }
     const std::uint64_t stored = values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
     nbytes_ += item.nbytes();

@@ -71,7 +71,8 @@ template <Float8 kType>
     constexpr std::uint32_t kLeastNormal = (128 - kType.bias) << 23;
     constexpr std::uint32_t kRebias = (127 - kType.bias) << 23;
     constexpr std::uint32_t kMost = kRebias + (kType.most << kDropped);
-    // A float32 whose last place is that of a subnormal: a sum with it is rounded to that.
+    // A float32 whose last place is as large as the step between subnormals of the type. Adding it
+    // rounds a number to such a step.
     constexpr std::uint32_t kPlace = (127 + 1 - kType.bias + kDropped) << 23;
     const std::uint32_t sign = (bits >> 24) & 0x80;
     const std::uint32_t magnitude = bits & 0x7fff'ffff;

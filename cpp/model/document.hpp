@@ -94,8 +94,8 @@ class Document {
     [[nodiscard]] std::shared_ptr<const ListNames> names(const onnx::Message& as_made,
                                                          const wire::FieldRow& row) const;
 
-    /// Whether lists of this message are worth a followed index. The first edit makes that of
-    /// smaller messages worth it, too.
+    /// Whether lists of this message are worth a followed index: large ones always are, smaller
+    /// ones after the first edit.
     [[nodiscard]] bool is_followed(const onnx::Message& message) const noexcept;
 
     /// The names in a list of a message that follow its edits; `name`: a text field of the

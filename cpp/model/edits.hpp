@@ -97,9 +97,9 @@ class Edits final : public onnx::Changes {
     void remove(std::span<const onnx::Message> run);
     [[nodiscard]] bool is_removed(const onnx::Message& message) const;
 
-    /// While one lives, the fields that edits replace or remove stay in memory: an operation that
-    /// looks up names between its edits would else find some of them gone. Names of loaded messages
-    /// and short ones stay in any case; long ones may lie in the file of another model.
+    /// While one lives, the fields that edits replace or remove stay in memory, since an operation
+    /// may still have views of their names. Names of loaded messages and short ones stay in any
+    /// case; long ones may lie in the file of another model.
     class KeptFields {
       public:
         explicit KeptFields(Edits& edits);

@@ -17,7 +17,7 @@ namespace {
 constexpr const wire::FieldRow& kRawData = onnx::field<"TensorProto.raw_data">;
 constexpr const wire::FieldRow& kDataType = onnx::field<"TensorProto.data_type">;
 
-// Whether the content of a field does not follow its length.
+// Whether the content of a field is elsewhere, not behind its tag and its length.
 bool is_held(const wire::Field& field) noexcept { return field.begin == field.end; }
 
 // Bytes of a field that is passed on as it is.

@@ -78,7 +78,7 @@ std::uint64_t Initializers::name_count() const {
 }
 
 void Initializers::read_names(bool release_pages) const {
-    if (!edited()) std::ignore = names(release_pages);
+    if (!edited()) static_cast<void>(names(release_pages));
 }
 
 std::uint64_t Initializers::stored_nbytes() const {

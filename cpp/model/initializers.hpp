@@ -84,7 +84,7 @@ class Initializers {
     void insert_named(Insert&& insert) const {
         for_each_tensor([&](const Tensor& tensor) {
             const std::string_view name = tensor.header().name;
-            if (!name.empty() && !insert(tensor)) std::ignore = names().position(name);
+            if (!name.empty() && !insert(tensor)) static_cast<void>(names().position(name));
         });
     }
 

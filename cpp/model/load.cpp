@@ -1,7 +1,6 @@
 #include "model/load.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,7 +68,7 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<source::Source> sour
                 throw error;
             }
             auto document = std::make_shared<const Document>(source, options);
-            if (require_model) std::ignore = main_graph_message(*document);
+            if (require_model) static_cast<void>(main_graph_message(*document));
             return document;
         } catch (const Error& error) {
             if (error.code == "file.changed") throw;

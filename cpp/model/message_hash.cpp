@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/scatter.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/payload.hpp"
 
@@ -106,8 +107,7 @@ class Hash {
     }
 
     void mix(std::uint64_t number) noexcept {
-        constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio
-        hash_ = (hash_ ^ number) * kOdd;
+        hash_ = (hash_ ^ number) * kScatter;
         hash_ ^= hash_ >> 32;
     }
 

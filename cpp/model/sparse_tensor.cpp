@@ -4,7 +4,6 @@
 #include <cassert>
 #include <numeric>
 #include <span>
-#include <tuple>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -91,7 +90,7 @@ Tensor SparseTensor::checked(const onnx::Message& part) const {
     Tensor tensor(document_, part);
     if (!finds_paths_) tensor.leave_paths_out();
     tensor.check_type();
-    std::ignore = tensor.count();
+    static_cast<void>(tensor.count());
     return tensor;
 }
 

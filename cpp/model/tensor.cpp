@@ -1,7 +1,5 @@
 #include "model/tensor.hpp"
 
-#include <tuple>
-
 #include "tensor/payload.hpp"
 
 namespace onnxmap::model {
@@ -18,7 +16,7 @@ const onnx::DataTypeInfo& Tensor::type() const {
 }
 
 void Tensor::check_type() const {
-    if (header_.data_type != 0) std::ignore = type();
+    if (header_.data_type != 0) static_cast<void>(type());
 }
 
 tensor::Values Tensor::values(std::optional<source::Timestamp> since) const {

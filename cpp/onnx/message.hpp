@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/scatter.hpp"
 #include "onnx/pieces.hpp"
 #include "onnx/schema.hpp"
 #include "wire/message_table.hpp"
@@ -49,9 +50,8 @@ class Changes {
   private:
     // One of 64 bits. Keys are close together, and the product spreads them.
     static std::uint64_t mark(const std::uint8_t* key) noexcept {
-        return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(key) * kSpread >> 58);
+        return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(key) * kScatter >> 58);
     }
-    static constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;  // 2^64 / golden ratio
 
     std::atomic<std::uint64_t> marks_ = 0;  // of all edited messages
 };

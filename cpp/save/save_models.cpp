@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -104,7 +103,7 @@ class ModelSave {
             const auto old = object_at(model.path, os::AtLink::the_link);
             if (request_.files.overwrite || (old && old->kind == os::FileKind::link)) {
                 Destinations judge(request_.files.replace_read_only, false, false);
-                std::ignore = judge.find(model.path, AtOutputLink::replace);
+                static_cast<void>(judge.find(model.path, AtOutputLink::replace));
             }
             paths_.push_back(request_.files.follow_symlinks ? place_of(follow_links(model.path))
                                                             : model.path);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "model/captured_values.hpp"
 #include "model/function_names.hpp"
@@ -88,7 +87,7 @@ void Dependents::find_batches() {
     Dataflow::Marks has_batch = is_dependent_;
     Dataflow::Marks drops_batch(flow_.node_count());
     for (const std::uint32_t node : drops_batch_) drops_batch[node] = 1;
-    std::ignore = flow_.spread(has_batch, std::move(drops_batch));
+    static_cast<void>(flow_.spread(has_batch, std::move(drops_batch)));
     for (Entered& node : entered_) {
         std::optional<std::string_view> first;
         model::Node(node.message).for_each_input([&](std::string_view name) {

@@ -27,7 +27,7 @@ class Needed {
         std::unique_ptr<Needed> needed;
     };
 
-    /// What a node needs for its subgraphs: what their outputs need, or what all their nodes use.
+    /// What a subgraph needs from around it: for its outputs alone, or for all of its nodes.
     enum class Of : std::uint8_t { needed_nodes, all_nodes };
 
     /// Reads all nodes of a GraphProto or FunctionProto. `may_call`: the model has functions;

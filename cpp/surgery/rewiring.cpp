@@ -6,7 +6,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -318,7 +317,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
         remove(output);
         return;
     }
-    std::ignore = body.producer(output);  // which is one
+    static_cast<void>(body.producer(output));  // which is one
     if (!input || input->empty()) throw std::invalid_argument("the node has no first input");
     if (*input == output) refuse(output, "is an input of its own node");
     if (!uses.is_output()) {

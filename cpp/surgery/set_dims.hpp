@@ -24,13 +24,12 @@ struct DimReport {
 };
 
 /// Replaces names of dimensions in all types of the model, and dimensions of inputs. If the
-/// dimension of an input was a name, the new one replaces that name everywhere. A dimension that is
-/// an expression of such a name becomes unknown. If the dimension of an input was a number,
-/// what is stored of values that depend on the input is out of date: their value infos go, those of
-/// called functions included, and numbers in the shapes of outputs, and of inputs of subgraphs,
-/// become unknown. Before the first edit, throws UnknownNames, std::invalid_argument if a dimension
-/// would be two things, or an input has another rank or a default of another shape, and what
-/// ValueUses throws.
+/// dimension of an input was a name, the new one replaces that name everywhere, and a dimension
+/// that is an expression of the name becomes unknown. If it was a number, the stored types of
+/// values that depend on the input are out of date: their value infos go, also in called functions,
+/// and numbers in the shapes of outputs, and of inputs of subgraphs, become unknown.
+/// Throws before the first edit: UnknownNames; std::invalid_argument if a dimension would be two
+/// things, or if an input has another rank or a default of another shape; what ValueUses throws.
 DimReport set_dims(const model::Document& document, const NewDims& dims);
 
 }  // namespace onnxmap::surgery

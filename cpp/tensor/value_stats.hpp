@@ -38,8 +38,8 @@ struct ValueStats {
     [[nodiscard]] double deviation() const;
 };
 
-/// A number whose order among unsigned numbers is that of the 64-bit integer with these bits among
-/// integers of its type. The same function turns it back.
+/// An unsigned number for an integer of a type, given by its 64 bits: smaller integers have smaller
+/// numbers. The same function turns the number back into the bits.
 [[nodiscard]] constexpr std::uint64_t order_of(const onnx::DataTypeInfo& type,
                                                std::uint64_t bits) noexcept {
     const bool is_signed = type.format.numbers == onnx::Numbers::signed_integer;
