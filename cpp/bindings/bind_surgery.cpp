@@ -11,13 +11,16 @@
 #include "bindings/renaming.hpp"
 #include "bindings/work_and_tell.hpp"
 #include "model/dimension.hpp"
-#include "surgery/clean.hpp"
+#include "surgery/dedupe.hpp"
 #include "surgery/extract.hpp"
 #include "surgery/inline_functions.hpp"
+#include "surgery/lift_constants.hpp"
 #include "surgery/merge.hpp"
 #include "surgery/prune.hpp"
 #include "surgery/rewiring.hpp"
 #include "surgery/set_dims.hpp"
+#include "surgery/sort.hpp"
+#include "surgery/strip.hpp"
 
 namespace onnxmap::bindings {
 

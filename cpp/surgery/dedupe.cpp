@@ -1,3 +1,5 @@
+#include "surgery/dedupe.hpp"
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -10,7 +12,6 @@
 #include "model/name_table.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/bodies.hpp"
-#include "surgery/clean.hpp"
 #include "surgery/graph_parts.hpp"
 
 namespace onnxmap::surgery {

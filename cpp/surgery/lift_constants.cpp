@@ -1,3 +1,5 @@
+#include "surgery/lift_constants.hpp"
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -9,7 +11,6 @@
 #include "model/edit_tensor.hpp"
 #include "model/graph.hpp"
 #include "surgery/bodies.hpp"
-#include "surgery/clean.hpp"
 #include "surgery/graph_parts.hpp"
 #include "tensor/header.hpp"
 

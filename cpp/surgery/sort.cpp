@@ -1,3 +1,5 @@
+#include "surgery/sort.hpp"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -12,7 +14,6 @@
 #include "model/node.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/bodies.hpp"
-#include "surgery/clean.hpp"
 #include "surgery/dataflow.hpp"
 #include "surgery/graph_parts.hpp"
 

@@ -1,5 +1,6 @@
+#include "surgery/strip.hpp"
+
 #include "model/edit_message.hpp"
-#include "surgery/clean.hpp"
 #include "surgery/holders.hpp"
 
 namespace onnxmap::surgery {

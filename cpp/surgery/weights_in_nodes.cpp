@@ -9,9 +9,9 @@
 #include "model/edit_message.hpp"
 #include "source/read_guard.hpp"
 #include "surgery/assembly.hpp"
-#include "surgery/clean.hpp"
 #include "surgery/graph_parts.hpp"
 #include "surgery/inline_functions.hpp"
+#include "surgery/lift_constants.hpp"
 
 namespace onnxmap::surgery {
 

@@ -25,13 +25,16 @@
 #include "model/message_walk.hpp"
 #include "model/value_type.hpp"
 #include "onnx/schema.hpp"
-#include "surgery/clean.hpp"
+#include "surgery/dedupe.hpp"
 #include "surgery/extract.hpp"
 #include "surgery/inline_functions.hpp"
+#include "surgery/lift_constants.hpp"
 #include "surgery/merge.hpp"
 #include "surgery/prune.hpp"
 #include "surgery/rewiring.hpp"
 #include "surgery/set_dims.hpp"
+#include "surgery/sort.hpp"
+#include "surgery/strip.hpp"
 
 namespace onnxmap::fuzz {
 

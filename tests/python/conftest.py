@@ -95,6 +95,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         skip_what_fails(items)
 
 
+@pytest.fixture(scope="session")
+def every_type(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Every element type in every storage; tests only read it."""
+    from support.models.many_tensors import write_every_type
+
+    return write_every_type(tmp_path_factory.mktemp("every_type"))
+
+
 @pytest.fixture(autouse=MEMORY_ONLY)
 def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """End a test that starts a process, where only what gets arrays and bytes from the core is run.

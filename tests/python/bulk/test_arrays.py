@@ -15,7 +15,6 @@ from support.models.many_tensors import (
     spans,
     threads_left,
     threads_of_process,
-    write_every_type,
     write_floats,
 )
 from support.models.sample import external, floats, model_of, write
@@ -33,11 +32,6 @@ from support.tensors.stored import (
 import onnxmap
 
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def every_type(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return write_every_type(tmp_path_factory.mktemp("every_type"))
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -15,7 +15,6 @@ from support.models.many_tensors import (
     spans,
     threads_left,
     threads_of_process,
-    write_every_type,
     write_floats,
 )
 from support.models.sample import floats, model_of, write
@@ -36,11 +35,6 @@ SIZES = {  # in elements of 4 bytes; only some fit into a window of a MiB
     "by turns": [10, 300_000, 20, 20, 300_000, 300_000, 0, 0, 10, 300_000],
     "empty": [0] * 20,
 }
-
-
-@pytest.fixture(scope="module")
-def every_type(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return write_every_type(tmp_path_factory.mktemp("every_type"))
 
 
 @pytest.mark.parametrize("copy", [False, True])

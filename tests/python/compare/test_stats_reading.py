@@ -18,7 +18,6 @@ from support.models.many_tensors import (
     spans,
     threads_left,
     threads_of_process,
-    write_every_type,
 )
 from support.models.sample import external, floats, model_of, write
 from support.oracles.stats import assert_stats
@@ -29,11 +28,6 @@ from support.tensors.stored import bits_of, in_buffer, random_codes, stored
 import onnxmap
 
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def every_type(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return write_every_type(tmp_path_factory.mktemp("every_type"))
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -17,7 +17,6 @@ from support.models.many_tensors import (
     Folder,
     threads_left,
     threads_of_process,
-    write_every_type,
 )
 from support.models.sample import external, floats, model_of, write
 from support.processes.subprocesses import facts_from
@@ -191,11 +190,6 @@ def test_long_integers_are_rounded_to_float64() -> None:
     check(tensor_of("INT64", values.view(np.uint64)), 3)
     tensor = tensor_of("INT64", values.view(np.uint64))
     assert check(tensor, [2.0**53, 2.0**53 + 2, 2.0**53 + 4])[0].tolist() == [2, 1]
-
-
-@pytest.fixture(scope="module")
-def every_type(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return write_every_type(tmp_path_factory.mktemp("every_type"))
 
 
 @pytest.mark.parametrize("place", PLACES)

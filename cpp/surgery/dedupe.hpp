@@ -1,0 +1,31 @@
+// Initializers that are equal become one.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/document.hpp"
+
+namespace onnxmap::surgery {
+
+/// Initializers of one graph that are equal in type, shape and bits to another one.
+struct Duplicates {
+    struct Tensor {
+        std::string name;
+        std::string first;  // the name of the first equal one
+    };
+    onnx::Message graph;
+    std::vector<Tensor> tensors;
+};
+
+/// Those of all graphs, without inputs, outputs, annotated tensors and the variables of training.
+/// Reads tensors that may be equal. Throws Error `file.changed`, FileError, os::Stopped.
+std::vector<Duplicates> find_duplicates(const model::Document& document);
+
+/// Lets all that uses a duplicate use the first one, and removes it, unless a subgraph would hide
+/// the first one. Returns the names that went, with those that took their places.
+std::vector<std::pair<std::string, std::string>> merge_duplicates(
+    const model::Document& document, const std::vector<Duplicates>& duplicates);
+
+}  // namespace onnxmap::surgery
