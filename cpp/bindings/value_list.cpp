@@ -5,6 +5,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -142,18 +143,15 @@ void write(const ValueList& self, const EditWatch& watch, const py::list& before
 
 py::list copy_of(const py::list& values) { return values[py::slice(0, PY_SSIZE_T_MAX, 1)]; }
 
-constexpr const char* kClear = "clear";
-constexpr const char* kSort = "sort";
-
 // Calls a method of a copy of the list, as `list.insert(i, x)`, and writes the copy.
-py::object change(const ValueList& self, const char* method, const py::tuple& arguments,
+py::object change(const ValueList& self, std::string_view method, const py::tuple& arguments,
                   const py::dict& named = {}) {
     const EditWatch watch(self);
     const py::list before = self.values();
     const py::list copy = copy_of(before);
-    py::object result = copy.attr(method)(*arguments, **named);
+    py::object result = copy.attr(method.data())(*arguments, **named);
     // As in protobuf, an absent message stays absent if its empty list is cleared or sorted.
-    if (self.absent && before.empty() && (method == kClear || method == kSort)) return result;
+    if (self.absent && before.empty() && (method == "clear" || method == "sort")) return result;
     write(self, watch, before, copy);
     return result;
 }
@@ -193,8 +191,8 @@ std::optional<py::object> text_at(const ValueList& self, const py::object& index
             if (const auto position = position_in(self, index)) {
                 text = fields->at(*self.row, *position);
             }
-        } else if (PyLong_CheckExact(index.ptr()) != 0 && self.single_reads < kFewReads &&
-                   ++self.single_reads != 0) {
+        } else if (PyLong_CheckExact(index.ptr()) != 0 && self.single_reads < kFewReads) {
+            ++self.single_reads;
             const py::ssize_t position = PyLong_AsSsize_t(index.ptr());
             PyErr_Clear();  // it is too large: -1, which values() refuses
             text = walk_to(message, *self.row, position);
@@ -299,9 +297,9 @@ constexpr Method kReading[] = {{"__reversed__", nullptr},
                                {"copy", "Return the values as a new list."},
                                {"count", nullptr},
                                {"index", nullptr}};
-constexpr Method kChanging[] = {{kClear, "Remove all values."},
+constexpr Method kChanging[] = {{"clear", "Remove all values."},
                                 {"reverse", "Reverse the order of the values."},
-                                {kSort, "Sort the values, as list.sort() does."}};
+                                {"sort", "Sort the values, as list.sort() does."}};
 
 }  // namespace
 

@@ -175,4 +175,22 @@ EncodedField copy_field(const Document& document, const wire::FieldRow& row,
     return {document.editable().keep(copy.content), &row};
 }
 
+std::shared_ptr<const onnx::Pieces> fields_of(const onnx::Message& message) {
+    if (message.edited()) return message.pieces();
+    onnx::Pieces::Builder fields(message.table(), message.pieces());
+    message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+        fields.add(ByteView(field.begin, field.end), row);
+    });
+    return std::move(fields).finish();
+}
+
+EncodedField held_field(const Document& document, const wire::FieldRow& row,
+                        std::shared_ptr<const source::Source> source, ByteView bytes) {
+    std::string head;
+    wire::write_head(head, row.number, bytes.size());
+    const ByteView kept = document.editable().keep(head);
+    if (bytes.empty()) return {kept, &row};
+    return {kept, &row, document.editable().hold(std::move(source), bytes)};
+}
+
 }  // namespace onnxmap::model

@@ -84,24 +84,6 @@ std::optional<Pieces::Place> behind(const Pieces& fields, const wire::FieldRow& 
 
 }  // namespace
 
-std::shared_ptr<const Pieces> fields_of(const onnx::Message& message) {
-    if (message.edited()) return message.pieces();
-    Pieces::Builder fields(message.table(), message.pieces());
-    message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
-        fields.add(ByteView(field.begin, field.end), row);
-    });
-    return std::move(fields).finish();
-}
-
-EncodedField held_field(const Document& document, const wire::FieldRow& row,
-                        std::shared_ptr<const source::Source> source, ByteView bytes) {
-    std::string head;
-    wire::write_head(head, row.number, bytes.size());
-    const ByteView kept = document.editable().keep(head);
-    if (bytes.empty()) return {kept, &row};
-    return {kept, &row, document.editable().hold(std::move(source), bytes)};
-}
-
 bool is_text_held(const wire::FieldRow& row) noexcept {
     if (row.type == wire::Type::bytes) return true;
     return row.type == wire::Type::string &&

@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
+#include "onnx/schema.hpp"
 #include "wire/varint.hpp"
 
 namespace onnxmap::onnx {
 
 namespace {
+
+static_assert(std::ranges::all_of(detail::kTables, [](const wire::MessageTable& table) {
+    return table.fields.size() <= std::numeric_limits<Pieces::Rows>::digits;
+}));
 
 // Fields of a chunk before it is split. An edit copies one chunk and the list of chunks: 8 kB each
 // for 200 000 nodes.
