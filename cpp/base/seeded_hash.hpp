@@ -1,11 +1,16 @@
 // The step of hashes whose seeds are random. Files choose what is hashed: without the seeds, they
-// cannot make many things have one hash.
+// cannot make many things have one hash. And a factor for hashes of addresses, which no file
+// chooses.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 namespace onnxmap {
+
+/// Products of numbers that lie close together differ in their upper bits: it is 2^64 over the
+/// golden ratio.
+inline constexpr std::uint64_t kScatter = 0x9e37'79b9'7f4a'7c15;
 
 using HashSeeds = std::array<std::uint64_t, 2>;
 

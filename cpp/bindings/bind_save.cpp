@@ -313,9 +313,8 @@ Args:
     module.def("file_paths", guarded(file_paths), py::arg("document"),
                "Return the path of each of these files by location; None if it is no local file.");
     module.def("rename_locations", guarded([](const DocumentPtr& document, const py::dict& names) {
-                   using Names = std::map<std::string, std::string, std::less<>>;
                    const EditLock lock(document);
-                   save::rename_locations(*document, names.cast<Names>());
+                   save::rename_locations(*document, names.cast<save::NewLocations>());
                }),
                py::arg("document"), py::arg("names"),
                "Edit a model: replace locations by new ones, both as bytes.");

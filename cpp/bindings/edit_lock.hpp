@@ -16,7 +16,7 @@
 #include <memory>
 
 #include "base/made_once.hpp"
-#include "base/scatter.hpp"
+#include "base/seeded_hash.hpp"
 #include "bindings/handles.hpp"
 
 namespace onnxmap::bindings {

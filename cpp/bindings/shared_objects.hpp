@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/scatter.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace onnxmap::bindings {
 

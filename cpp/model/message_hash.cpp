@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "base/scatter.hpp"
+#include "base/seeded_hash.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/payload.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/scatter.hpp"
+#include "base/seeded_hash.hpp"
 #include "onnx/pieces.hpp"
 #include "onnx/schema.hpp"
 #include "wire/message_table.hpp"

@@ -97,9 +97,9 @@ std::string DataNames::name_after(const std::string& name, std::size_t i) const 
     return model_ + (i < 2 ? "" : "." + std::to_string(i)) + ".data";
 }
 
-std::map<std::string, std::string, std::less<>> DataNames::copied(
-    const os::OutputFolder& folder, const std::set<std::string>& locations,
-    const IsFree& is_free) const {
+NewLocations DataNames::copied(const os::OutputFolder& folder,
+                               const std::set<std::string>& locations,
+                               const IsFree& is_free) const {
     std::set<std::string> left;
     std::set<std::string> taken{model_};
     for (const std::string& location : locations) {
@@ -107,7 +107,7 @@ std::map<std::string, std::string, std::less<>> DataNames::copied(
         const bool is_kept = plain != model_ && is_plain(folder, plain) && is_free(plain);
         (is_kept ? taken : left).insert(std::move(plain));
     }
-    std::map<std::string, std::string, std::less<>> named;
+    NewLocations named;
     for (const std::string& plain : left) {
         const std::string name = plain.substr(folder_part(plain).size());
         std::string made;
@@ -117,7 +117,7 @@ std::map<std::string, std::string, std::less<>> DataNames::copied(
         taken.insert(made);
         named[plain] = std::move(made);
     }
-    std::map<std::string, std::string, std::less<>> copies;
+    NewLocations copies;
     for (const std::string& location : locations) {
         const auto found = named.find(plain_location(location));
         if (found != named.end()) copies[location] = found->second;

@@ -12,6 +12,7 @@
 
 #include "os/output_folder.hpp"
 #include "save/callbacks.hpp"
+#include "save/paths.hpp"
 
 namespace onnxmap::save {
 
@@ -41,9 +42,9 @@ class DataNames {
     [[nodiscard]] std::string name_after(const std::string& name, std::size_t i) const;
 
     /// The new location of each data file that cannot keep its own.
-    [[nodiscard]] std::map<std::string, std::string, std::less<>> copied(
-        const os::OutputFolder& folder, const std::set<std::string>& locations,
-        const IsFree& is_free) const;
+    [[nodiscard]] NewLocations copied(const os::OutputFolder& folder,
+                                      const std::set<std::string>& locations,
+                                      const IsFree& is_free) const;
 
   private:
     [[nodiscard]] bool is_data_name(const std::string& name) const;

@@ -116,23 +116,19 @@ std::string NameChecks::side_location(const std::string& model) {
 
 std::map<std::uint64_t, std::string> NameChecks::new_locations(
     const std::map<std::uint64_t, std::string>& given, const std::string& model) {
-    if (given.empty()) return {};
     std::set<std::string> locations;
     for (const auto& [position, location] : given) {
         check_data_location(folder_path_, location);
         locations.insert(location);
     }
-    const auto named = DataNames(model, callbacks_).copied(*folder_, locations, free_for(model));
+    const NewLocations named = copied_locations(locations, model);
     std::map<std::uint64_t, std::string> placed = given;
-    for (auto& [position, location] : placed) {
-        const auto found = named.find(location);
-        if (found != named.end()) location = found->second;
-    }
+    for (auto& [position, location] : placed) take_new(location, named);
     return placed;
 }
 
-std::map<std::string, std::string, std::less<>> NameChecks::copied_locations(
-    const std::set<std::string>& locations, const std::string& model) {
+NewLocations NameChecks::copied_locations(const std::set<std::string>& locations,
+                                          const std::string& model) {
     return DataNames(model, callbacks_).copied(*folder_, locations, free_for(model));
 }
 

@@ -17,6 +17,7 @@
 #include "save/external_use.hpp"
 #include "save/folders_beneath.hpp"
 #include "save/neighbours.hpp"
+#include "save/paths.hpp"
 
 namespace onnxmap::save {
 
@@ -61,8 +62,8 @@ class NameChecks {
     /// The new locations of data files of a model that is saved as `model` from another folder, for
     /// those that cannot keep their own: see DataNames, or the name is taken by something else than
     /// a data file of only the old model.
-    [[nodiscard]] std::map<std::string, std::string, std::less<>> copied_locations(
-        const std::set<std::string>& locations, const std::string& model);
+    [[nodiscard]] NewLocations copied_locations(const std::set<std::string>& locations,
+                                                const std::string& model);
 
     /// Whether the new models may replace a model, and with it its data files. A model from a
     /// buffer, such as a text, does not know whether it had one of the names.

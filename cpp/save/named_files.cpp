@@ -80,8 +80,7 @@ std::vector<std::pair<std::string, std::string>> file_paths(const model::Documen
     return files;
 }
 
-void rename_locations(const model::Document& document,
-                      const std::map<std::string, std::string, std::less<>>& names) {
+void rename_locations(const model::Document& document, const NewLocations& names) {
     std::vector<NewText> found;
     const auto note = [&](const onnx::Message& message, const wire::FieldRow& row) {
         const std::string_view text = message.text(row);

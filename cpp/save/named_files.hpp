@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/document.hpp"
+#include "save/paths.hpp"
 
 namespace onnxmap::save {
 
@@ -21,7 +22,6 @@ namespace onnxmap::save {
     const model::Document& document);
 
 /// Edits the model: replaces locations by new ones.
-void rename_locations(const model::Document& document,
-                      const std::map<std::string, std::string, std::less<>>& names);
+void rename_locations(const model::Document& document, const NewLocations& names);
 
 }  // namespace onnxmap::save

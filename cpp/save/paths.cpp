@@ -23,6 +23,11 @@ std::string real_or_same(const std::string& path) {
     return real.empty() ? path : real;
 }
 
+void take_new(std::string& location, const NewLocations& names) {
+    const auto found = names.find(location);
+    if (found != names.end()) location = found->second;
+}
+
 std::string place_of(const std::string& path) {
     return joined(real_or_same(parent_of(path)), path.substr(folder_part(path).size()));
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,12 @@
 #include "os/output_folder.hpp"
 
 namespace onnxmap::save {
+
+/// The new locations of data files, by those that they have.
+using NewLocations = std::map<std::string, std::string, std::less<>>;
+
+/// Replaces a location by the new one, if it has one.
+void take_new(std::string& location, const NewLocations& names);
 
 /// The path of a location beneath a folder; the location itself if it is absolute.
 [[nodiscard]] std::string joined(const std::string& folder, const std::string& location);

@@ -14,6 +14,7 @@
 #include "model/document.hpp"
 #include "save/callbacks.hpp"
 #include "save/file_content.hpp"
+#include "save/paths.hpp"
 #include "save/save_files.hpp"
 #include "save/save_plan.hpp"
 #include "save/write_content.hpp"
@@ -36,7 +37,7 @@ struct SaveRequest {
     PlanOptions plan;
     /// The new locations of data files that are copied beside the models, by location; all others
     /// stay. Which other models use a file that is replaced is then known.
-    std::optional<std::map<std::string, std::string, std::less<>>> copies;
+    std::optional<NewLocations> copies;
     bool is_message = false;  // one message, which may be no model
     SaveOptions files;        // the save itself sets what is not an option of the user
 

@@ -126,10 +126,7 @@ void SavePlan::name_copies(Model& model) const {
     std::set<std::string> locations;
     for (const Placed& each : model.copied) locations.insert(each.location);
     planned.copies = planned.new_locations(locations);
-    for (Placed& each : model.copied) {
-        const auto copy = planned.copies.find(each.location);
-        if (copy != planned.copies.end()) each.location = copy->second;
-    }
+    for (Placed& each : model.copied) take_new(each.location, planned.copies);
 }
 
 void SavePlan::find_ep_context_files(Model& model) const {

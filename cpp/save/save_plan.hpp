@@ -24,6 +24,7 @@
 #include "save/data_layout.hpp"
 #include "save/external_use.hpp"
 #include "save/file_content.hpp"
+#include "save/paths.hpp"
 #include "save/type_changes.hpp"
 
 namespace onnxmap::save {
@@ -66,9 +67,6 @@ struct PlanOptions {
     std::function<void(const std::shared_ptr<const model::Document>& document)> if_nothing =
         nullptr;
 };
-
-/// The new locations of data files, by those that they have.
-using NewLocations = std::map<std::string, std::string, std::less<>>;
 
 /// A model to be written.
 struct PlannedModel {

@@ -766,9 +766,10 @@ class Model:
         progress: ProgressArgument = False,
     ) -> SaveReport:
         """Write the model, edits included; see `onnxmap.save`."""
-        documents = import_module("onnxmap._write.documents")
-        given = import_module("onnxmap._write.options").SaveOptions(
-            external_data=external_data,
+        return import_module("onnxmap._files.save").save(
+            self,
+            path,
+            external_data,
             size_threshold_bytes=size_threshold_bytes,
             alignment=alignment,
             attributes=attributes,
@@ -785,8 +786,6 @@ class Model:
             sync=sync,
             progress=progress,
         )
-        written = documents.Written(self.proto, self._form)
-        return documents.write_document(written, path, given)
 
     def extract_weights(
         self,
