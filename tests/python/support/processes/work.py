@@ -164,6 +164,7 @@ def instructions_of(work: Work) -> int:
         return note
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for it when the tracing begins
     sys.settrace(note)
     try:
         work()
