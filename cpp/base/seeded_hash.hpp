@@ -1,6 +1,6 @@
 // The step of hashes whose seeds are random. Files choose what is hashed: without the seeds, they
-// cannot make many things have one hash. And a factor for hashes of addresses, which no file
-// chooses.
+// cannot make many things have one hash. And a factor for small hashes without seeds, of addresses
+// and where equal hashes cost little.
 #pragma once
 
 #include <array>

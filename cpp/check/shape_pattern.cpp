@@ -81,9 +81,11 @@ class Match {
             letter(name) = node.number(attribute, usual);
     }
 
-    [[nodiscard]] bool fits_first() const {
+    /// Whether the first input has no more dimensions than this takes.
+    [[nodiscard]] bool takes_first() const {
         const auto& dims = node_.dims(0);
-        return !dims || is_untold(inputs_[0]) || fits_rank(inputs_[0], dims->size());
+        return !dims || is_untold(inputs_[0]) || has_group(inputs_[0]) ||
+               dims->size() <= inputs_[0].size();
     }
 
     void run() {
@@ -199,7 +201,7 @@ void match(NodeShapes& node, std::string_view how) {
     if (ways.size() > 1 && !node.dims(0)) return;
     for (const Way& way : ways) {
         Match match(node, way);
-        if (ways.size() == 1 || match.fits_first()) return match.run();
+        if (ways.size() == 1 || match.takes_first()) return match.run();
     }
 }
 

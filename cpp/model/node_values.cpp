@@ -4,6 +4,7 @@
 #include "model/list_names.hpp"
 #include "model/message_list.hpp"
 #include "model/named_list.hpp"
+#include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
 #include "source/read_guard.hpp"
 
@@ -71,7 +72,14 @@ bool NodeValues::is_made_around(std::string_view value) const {
 }
 
 bool NodeValues::is_made_inside(std::string_view value) const {
-    return document().followed_uses(fields_->message())->has(value, Mention::Role::made_inside);
+    const onnx::Message& body = fields_->message();
+    bool found = document().followed_uses(body)->has(value, Mention::Role::made_inside);
+    const auto used = [](std::string_view, const onnx::Message&, std::uint32_t) {};
+    CapturedUses uses(used, [&](std::string_view made) { found = found || made == value; });
+    if (!is_function(body)) {
+        find_in_trainings(document(), body, uses, [](const onnx::Message&, const auto&) {});
+    }
+    return found;
 }
 
 const ValueUses& NodeValues::uses() const {

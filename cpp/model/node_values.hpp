@@ -60,7 +60,8 @@ class NodeValues {
     /// Whether a graph or function around this graph makes a value of that name.
     [[nodiscard]] bool is_made_around(std::string_view value) const;
 
-    /// Whether a subgraph of a node makes a value of that name. Edits cost no walk over the nodes.
+    /// Whether a subgraph of a node makes a value of that name, or, for the main graph, a graph of
+    /// training. Edits cost no walk over the nodes.
     [[nodiscard]] bool is_made_inside(std::string_view value) const;
 
   protected:

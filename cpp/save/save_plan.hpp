@@ -75,11 +75,11 @@ struct PlannedModel {
     bool is_same_folder = true;      // its external locations lead to the same files afterwards
     std::string view_location =
         {};  // External::view: the loaded file, in the folder of the new model
-    // External::keep: the data files that are copied although the folder is the same, by location,
-    // and the new locations. Files of EPContext nodes are copied as a whole.
+    // External::keep: the new locations of data files that are copied although the folder is the
+    // same; see also `new_locations`. Files of EPContext nodes are copied as a whole.
     NewLocations copies = {};
-    /// The new locations of data files that are copied since the folder is another one, for those
-    /// that cannot keep their own. It is asked once, if there are any.
+    // If the folder is another one: called once with the locations of the data files that are
+    // copied, if there are any; says which cannot keep their own, and becomes `copies`.
     std::function<NewLocations(const std::set<std::string>& locations)> new_locations = nullptr;
     bool replaces_copies = false;  // files of the new locations may be replaced
     // External::keep: the data files for values that are in the model, by the positions of the

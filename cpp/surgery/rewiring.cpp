@@ -43,10 +43,10 @@ constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 
 // Finds what mentions values in the annotations of a body, and in training. Calls
 // annotated(name, holder, of) for an annotation or a parameter of one, which is of the value `of`;
-// used(name, user, index), made(name) and bound(name, entry) for what training does.
-template <class Annotated, class Used, class Made, class Bound>
+// used(name, user, index) and bound(name, entry) for what training does.
+template <class Annotated, class Used, class Bound>
 void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Used&& used,
-                       Made&& made, Bound&& bound) {
+                       Bound&& bound) {
     const Message& message = body.fields()->message();
     if (is_function(message)) return;
     const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
@@ -60,7 +60,7 @@ void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Use
             annotated(entry.text(field<"StringStringEntryProto.value">), entry, of);
         });
     });
-    model::CapturedUses uses(used, made);
+    model::CapturedUses uses(used);
     model::find_in_trainings(body.document(), message, uses,
                              [&](const Message& entry, const wire::FieldRow& row) {
                                  // The key is the initializer that gets a value: no use of the one
@@ -78,9 +78,9 @@ class Uses {
         : document_(body.document()),
           body_(body.fields()->message()),
           value_(value),
-          users_(body.users(value)),
-          followed_(document_.followed_uses(body_)) {
-        for (const Message& holder : followed_->annotations(value)) note_annotated(holder);
+          users_(body.users(value)) {
+        for (const Message& holder : document_.followed_uses(body_)->annotations(value))
+            note_annotated(holder);
         find_beside_nodes(
             body,
             [&](std::string_view name, const Message& holder, std::string_view of) {
@@ -89,7 +89,6 @@ class Uses {
             [&](std::string_view name, const Message& user, std::uint32_t index) {
                 if (name == value_) users_.push_back({user, index});
             },
-            [&](std::string_view name) { made_in_training_.emplace_back(name); },
             [&](std::string_view name, const Message& entry) {
                 if (name == value_) bindings_.push_back(entry);
             });
@@ -117,17 +116,11 @@ class Uses {
     }
     [[nodiscard]] const std::vector<UserOfValue>& users() const noexcept { return users_; }
 
-    /// Whether a subgraph that has uses may make a value of its own of that name.
-    [[nodiscard]] bool would_hide(std::string_view name) const {
-        const bool is_inside = std::ranges::any_of(users_, [&](const UserOfValue& user) {
+    /// Whether a subgraph has uses.
+    [[nodiscard]] bool are_inside() const {
+        return std::ranges::any_of(users_, [&](const UserOfValue& user) {
             return user.holder != user.message.key() && !is_output(user);
         });
-        return is_inside && is_made_inside(name);
-    }
-    /// Whether a subgraph, or one in training, makes a value of its own of that name.
-    [[nodiscard]] bool is_made_inside(std::string_view name) const {
-        return followed_->has(name, model::Mention::Role::made_inside) ||
-               std::ranges::find(made_in_training_, name) != made_in_training_.end();
     }
 
     /// Lets all of them mention another value. `described`: also the annotations of the value.
@@ -158,8 +151,6 @@ class Uses {
     std::vector<UserOfValue> users_;
     std::vector<Message> bindings_;
     std::vector<Message> annotated_;
-    std::vector<std::string_view> made_in_training_;
-    std::shared_ptr<model::FollowedUses> followed_;
 };
 
 // The first of these values that something uses, in one walk for all of them.
@@ -172,7 +163,7 @@ std::optional<std::string_view> first_used(const model::NodeValues& body,
         [&](std::string_view name, const Message& holder, auto&&) {
             if (!is_annotation(holder)) used.insert(name);
         },
-        [&](std::string_view name, auto&&...) { used.insert(name); }, [](auto&&) {},
+        [&](std::string_view name, auto&&...) { used.insert(name); },
         [&](std::string_view name, auto&&...) { used.insert(name); });
     const auto found = std::ranges::find_if(values, [&](std::string_view value) {
         return !value.empty() &&
@@ -258,7 +249,7 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
         check_place(*body.fields(), uses.users().front().holder, *new_place, replacement);
     }
     check_order(body, uses, maker, replacement);
-    if (uses.would_hide(replacement)) refuse_hidden(replacement, old);
+    if (uses.are_inside() && body.is_made_inside(replacement)) refuse_hidden(replacement, old);
     const bool becomes_output = uses.is_output();
     if (becomes_output) {
         const bool is_made =
@@ -321,7 +312,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
     if (!input || input->empty()) throw std::invalid_argument("the node has no first input");
     if (*input == output) refuse(output, "is an input of its own node");
     if (!uses.is_output()) {
-        if (uses.would_hide(*input)) refuse_hidden(*input, output);
+        if (uses.are_inside() && body.is_made_inside(*input)) refuse_hidden(*input, output);
         uses.mention(*input, false);
         remove(output);
         return;
@@ -340,7 +331,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
     }
     others.leave_out(node.key());
     // From the node that makes the input on, all subgraphs see the name.
-    if (others.is_made_inside(output)) {
+    if (body.is_made_inside(output)) {
         refuse(output,
                "is an output, and also a value of a subgraph, which would see both; rename that "
                "of the subgraph before");

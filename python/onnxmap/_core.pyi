@@ -1067,9 +1067,9 @@ class Function:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
-    def _is_taken(self, name: Any) -> bool:
+    def _where_made(self, name: Any) -> str:
         """
-        Whether a value has the name: here, around this graph, or in a subgraph.
+        Where a value has the name, in words; an empty str: nowhere.
         """
 
     def _repr_html_(self) -> str: ...
@@ -1797,9 +1797,9 @@ class Graph:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
-    def _is_taken(self, name: Any) -> bool:
+    def _where_made(self, name: Any) -> str:
         """
-        Whether a value has the name: here, around this graph, or in a subgraph.
+        Where a value has the name, in words; an empty str: nowhere.
         """
 
     def _repr_html_(self) -> str: ...

@@ -561,8 +561,8 @@ class Model:
                 date: their value infos are removed, also in called functions and in training that
                 uses them, and numbers in the shapes of outputs and of inputs of subgraphs become
                 unknown. `infer_shapes()` finds them again.
-            constants: rewrite the constants that hold an old number as a size, if it is certain
-                what they must hold: the numbers of sizes, and the batch of the initial states of
+            constants: rewrite the constants that hold an old number as a size, if it is likely what
+                they must hold: the numbers of sizes, and the batch of the initial states of
                 LSTM, GRU and RNN. A constant that something else uses stays, and the node gets an
                 initializer of its own.
 

@@ -66,7 +66,7 @@ def _rewrite(group: list[_Place], may_add: bool) -> bool:
             first.maker.attributes.clear()
             first.maker.attributes["value"] = tensor_message(values)
         else:
-            body.initializers[name] = tensor_message(values)  # warns of no other shape
+            body.initializers[name] = tensor_message(values)  # which may have another shape
     elif is_graph and may_add:
         new = free_name(body, name)
         body.initializers[new] = values

@@ -69,7 +69,7 @@ def insert_after(self: Any, value: str, node: Node | ProtoView, outputs: bool = 
     uses = self.uses(value)
     if uses and not outputs and all(use.user == self for use in uses):
         raise ValueError(f"only outputs of the graph use {value!r}: pass outputs=True")
-    _check_new(self, new.outputs or [""])
+    _check_new(self, [new], new.outputs or [""])
     place = _first_place(self, [new])
     self._check_new_use(value, new.outputs[0], outputs, place)
     self.nodes.insert(place, new)
@@ -99,7 +99,7 @@ def insert_before(self: Any, node: Node, new: Node | ProtoView) -> None:
         raise ValueError(f"the node does not take {before!r}, the first input of the new one")
     if _first_place(self, [first]) > place:
         raise ValueError("the new node takes a value that is made after the other one")
-    _check_new(self, first.outputs or [""])
+    _check_new(self, [first], first.outputs or [""])
     self.nodes.insert(place, first)
     node.inputs = [first.outputs[0] if name == before else name for name in node.inputs]
 
@@ -140,7 +140,7 @@ def replace(
         raise ValueError(f"no node that is replaced makes {min(unknown)!r}")
     new.rename({made: name for name, made in names.items()})
     made = {name for names in new.node_outputs() for name in names}
-    _check_new(self, [name for names in new.node_outputs() for name in names if name], lost)
+    _check_new(self, new.nodes, filter(None, chain(*new.node_outputs())), lost)
     place = max(_first_place(self, new.nodes, lost), min(places, default=0))
     uses = [(i, _taken(node)) for i, node in enumerate(self.nodes) if i not in places]
     uses += [(place, _taken(node)) for node in new.nodes]
@@ -268,7 +268,11 @@ def _graph_of(nodes: Iterable[Any]) -> Graph:
 def free_name(graph: Graph, stem: str) -> str:
     """A name that no value in or around a graph has: the stem, or the stem with a number."""
     names = chain([stem], (f"{stem}_{i}" for i in count(1)))
-    return next(name for name in names if not (graph._is_taken(name) or graph.uses(name)))
+
+    def is_free(name: str) -> bool:
+        return not (graph._where_made(name) or graph.value(name) or graph.uses(name))
+
+    return next(filter(is_free, names))
 
 
 def _document_of(part: Any) -> _core.Document | None:
@@ -282,8 +286,13 @@ def _check_here(body: Any, nodes: Iterable[Node]) -> None:
         raise ValueError("a node is not in this graph or function")
 
 
-def _check_new(body: Any, names: Iterable[str], lost: Iterable[str] = ()) -> None:
-    """New values have new names, except for those in the place of lost ones."""
+def _check_new(
+    body: Any, nodes: Iterable[Node], names: Iterable[str], lost: Iterable[str] = ()
+) -> None:
+    """New values have new names, except for those in the place of lost ones.
+
+    Those in subgraphs of the new nodes may have the names of other subgraphs.
+    """
     seen = set[str]()
     for name in names:
         if not name:
@@ -291,9 +300,13 @@ def _check_new(body: Any, names: Iterable[str], lost: Iterable[str] = ()) -> Non
         if name in seen:
             raise ValueError(f"two outputs of the new nodes have the name {name!r}")
         seen.add(name)
-        if name not in lost and body._is_taken(name):
-            where = "here, in a subgraph or around this graph"
-            raise ValueError(f"there is a value {name!r} already: {where}")
+        if name not in lost and (where := body._where_made(name)):
+            raise ValueError(f"there is a value {name!r} already, {where}")
+    for graph in chain(*map(_graphs_in, nodes)):
+        made = [value.name for value in graph.inputs] + graph.initializers.names()
+        for name in chain(made, graph.sparse_initializers, *graph.node_outputs()):
+            if name and name not in lost and body._where_made(name) in ("here", "around it"):
+                raise ValueError(f"there is a value {name!r} already, around the new subgraph")
 
 
 def _first_place(body: Any, nodes: Iterable[Node], ignored: Iterable[str] = ()) -> int:

@@ -84,7 +84,7 @@ def model_of(file: ArchiveFile, archive: zipfile.ZipFile, room: int) -> np.ndarr
     graph: list[bytes | _Array] = [model.graph.SerializeToString()]
     names, others = set(), []
     for member in archive.infolist():
-        if member.is_dir():
+        if member.is_dir() and not member.file_size:
             continue
         array = _array_in(archive, member)
         if array is None:
@@ -109,7 +109,7 @@ def model_of(file: ArchiveFile, archive: zipfile.ZipFile, room: int) -> np.ndarr
         if is_in_model and array.is_known:
             content += _RAW_DATA + _varint(len(array)), array
         graph += _INITIALIZER + _varint(sum(map(len, content))), *content
-    if others and not names:
+    if archive.infolist() and not names:
         raise ValueError("none of its members is an array")
     if others:
         named = ", ".join(map(repr, others[:_MOST_NAMED]))

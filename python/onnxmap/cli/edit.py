@@ -2,8 +2,8 @@
 
 Weights go from file to file, and only --dedupe reads some. Options that remove, replace or make
 something say what. --set-dims and --set-shape remove value infos that would be wrong. The constants
-that they list hold a number that was changed; --constants rewrites those that are certain. If an
-option is refused, nothing is written.
+that they list hold a number that was changed; --constants rewrites those whose new numbers are
+likely. If an option is refused, nothing is written.
 
 Example: onnxmap edit demo.onnx small.onnx --set-dims batch=1 --prune
 """

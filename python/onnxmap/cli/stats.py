@@ -26,8 +26,8 @@ from onnxmap.cli.text import natural, print_json_list, spread_in_words
 Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 Histograms = Mapping[str | None, tuple[list[int], list[float]]]  # counts and edges
 
-# For an order by a number: the greatest one comes first.
 _BARS = 16  # of a histogram: they have room beside the other columns
+# For an order by a number: the greatest one comes first.
 _NUMBERS: dict[str, Callable[[onnxmap.TensorStats], float | None]] = {
     "count": lambda found: found.count,
     "min": lambda found: None if found.min is None else -found.min,

@@ -51,6 +51,7 @@ def of_one(
 
 
 BESIDE = "its shape is %s, and that of input 0 [2, 3]"
+SHORT = "the operator takes %d dimensions here"
 PADDING = "constant reflect edge wrap"
 WRONG: list[tuple[list[tuple[str, str]], str, str]] = [
     (of_one("Softmax", [2, 3], axis=2), '[0].attribute["axis"]',
@@ -96,6 +97,10 @@ WRONG: list[tuple[list[tuple[str, str]], str, str]] = [
      "MaxPool: it has 2 numbers, and the shapes need 1"),
     (of_one("BatchNormalization", [1, 2, 8], [2], [3], [2], [2]), "[0].input[2]",
      "BatchNormalization: the shape is [3], and dimension 0 has to be 2"),
+    (of_one("ConvTranspose", [1, 2], [2, 2]), "[0].input[0]",
+     "ConvTranspose: the shape is [1, 2], and " + SHORT % 3),
+    (of_one("RotaryEmbedding", [2, 4], opset=23), "[0].input[0]",
+     "RotaryEmbedding: the shape is [2, 4], and " + SHORT % 3),
     (of_one("Pad", [2, 3], mode="mirror", axes=[0, 0, 0, 0]), '[0].attribute["mode"]',
      f"the attribute 'mode' of Pad of version 21 is 'mirror', and none of: {PADDING}"),
 ]  # fmt: skip

@@ -135,7 +135,7 @@ def test_no_size_is_called_wrong_that_onnx_makes() -> None:
 
 
 def test_no_size_makes_a_check_read_elsewhere() -> None:
-    """The memory behind a list of sizes is not there, or a sanitizer guards it."""
+    """Without a sanitizer, it shows if a shape is an address, or too much memory is asked for."""
     numbers = random.Random(62)
     for _ in range(5 * PROGRAMS):  # onnx runs none of them
         program = Program(numbers, extreme=True)

@@ -236,6 +236,29 @@ def test_a_value_around_a_subgraph_has_its_name_alone(name: str) -> None:
     branch.insert_after("a", node("Neg", "a", "else"))  # the other branch does not see it
 
 
+@pytest.mark.parametrize("name", ["x", "c", "w", "a"])
+def test_subgraphs_of_a_new_node_hide_nothing(name: str) -> None:
+    inner = helper.make_graph([helper.make_node("Abs", ["a"], [name])], "then", [], floats(name))
+    other = helper.make_graph([helper.make_node("Abs", ["a"], ["e"])], "else", [], floats("e"))
+    new = onnxmap.make_node("If", ["c"], ["n"], then_branch=inner, else_branch=other)
+    model = loads(chain())
+    for edit in (
+        lambda: model.graph.replace([model.graph.nodes["if"]], [new], {"y": "n"}),
+        lambda: model.graph.insert_before(model.graph.nodes["if"], new),
+    ):
+        with pytest.raises(ValueError, match=f"'{name}' already, around the new subgraph"):
+            edit()
+    assert not model.edited
+
+
+def test_a_graph_of_training_has_its_names_alone() -> None:
+    message = chain()
+    message.training_info.add().algorithm.node.add(op_type="Abs", input=["a"], output=["t"])
+    model = loads(message)
+    with pytest.raises(ValueError, match="there is a value 't' already, in a subgraph"):
+        model.graph.insert_before(model.graph.nodes["mul"], node("Neg", "a", "t"))
+
+
 @pytest.mark.parametrize("name", ["i", "on", "v", "k"])
 def test_inputs_and_initializers_of_a_subgraph_have_their_names_alone(name: str) -> None:
     body = helper.make_graph(
@@ -280,7 +303,7 @@ def test_inputs_and_initializers_of_a_subgraph_have_their_names_alone(name: str)
          "two outputs of the new nodes have the name 'n'"),
         (lambda g: g.insert_after("a", node("Split", "a", "n n")), ValueError, "two outputs"),
         (lambda g: g.insert_before(g.nodes["mul"], node("Neg", "a", "then")), ValueError,
-         "there is a value 'then' already: here, in a subgraph or around"),
+         "there is a value 'then' already, in a subgraph"),
         (lambda g: g.replace([loads(chain()).graph.nodes["mul"]], []), ValueError,
          "not in this graph"),
         (lambda g: g.replace([g.nodes["mul"]], [node("Neg", "a", "b"), node("Abs", "a", "b")]),

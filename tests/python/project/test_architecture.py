@@ -73,7 +73,7 @@ LATER = {"", "_files.model"}
 
 # Lines of code of the package, the commands, the report and the core together. It only falls: a
 # feature raises it in a commit that says by how much and why. `tools/count_code.py` has the parts.
-MOST_LINES_OF_CODE = 51_614
+MOST_LINES_OF_CODE = 51_624
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
@@ -351,6 +351,7 @@ def test_one_room_alone_has_a_circle() -> None:
         for name, targets in arrows.items()
     }
     assert {room_of(name) for name in circle(in_rooms)} == {"_files"}
+    assert circle({**arrows, **{name: set() for name in LATER}}) == []  # all are through Model
 
 
 def test_imports_of_the_package_point_downwards() -> None:
@@ -435,7 +436,7 @@ def test_measured_processes_of_other_libraries_do_not_import_the_package() -> No
         assert "onnxmap" not in tops, path
 
 
-def test_the_lines_of_code_become_fewer() -> None:
+def test_the_lines_of_code_become_no_more() -> None:
     counts = count_code.counts()
     assert sum(counts.values()) <= MOST_LINES_OF_CODE, counts
 

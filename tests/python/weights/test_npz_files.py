@@ -321,6 +321,16 @@ def test_a_directory_of_gigabytes(is_large: bool, tmp_path: Path) -> None:
         onnxmap.load_npz(tmp_path / "w.npz")
 
 
+def test_a_name_with_a_slash_at_its_end(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "w.npz", "w") as archive:
+        archive.writestr("d/", b"")
+    with pytest.raises(onnxmap.ParseError, match="none of its members is an array"):
+        onnxmap.load_npz(tmp_path / "w.npz")
+    with zipfile.ZipFile(tmp_path / "w.npz", "w") as archive:
+        archive.writestr("d/", npy(np.ones(3)))
+    assert [*onnxmap.load_npz(tmp_path / "w.npz").arrays()] == ["d/"]
+
+
 def test_members_that_are_no_arrays_are_named(tmp_path: Path) -> None:
     content = {"a_npy": npy(np.ones(3)), "read_me": b"about", "folder/": b"", "b": npy(np.ones(2))}
     (tmp_path / "w.npz").write_bytes(archive_with(**content))
