@@ -1067,12 +1067,12 @@ class Function:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
+    def _repr_html_(self) -> str: ...
     def _where_made(self, name: Any) -> str:
         """
         Where a value has the name, in words; an empty str: nowhere.
         """
 
-    def _repr_html_(self) -> str: ...
     def bypass(self, node: Node) -> None:
         """
         Remove a node: its first input takes the place of its output.
@@ -1797,12 +1797,12 @@ class Graph:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
+    def _repr_html_(self) -> str: ...
     def _where_made(self, name: Any) -> str:
         """
         Where a value has the name, in words; an empty str: nowhere.
         """
 
-    def _repr_html_(self) -> str: ...
     def add_output(self, value: str) -> None:
         """
         Make a value of the graph its last output.
