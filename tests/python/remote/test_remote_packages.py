@@ -46,7 +46,7 @@ def test_without_a_url_none_is_imported(tmp_path: object) -> None:
             onnxmap.load("none.onnx")
         except FileNotFoundError:
             pass
-        remote = ("fsspec", "aiohttp", "onnxmap._remote")
+        remote = ("fsspec", "aiohttp", "asyncio", "onnxmap._remote.")
         found = [name for name in sys.modules if name.startswith(remote)]
         report(found=found)
         """
