@@ -190,9 +190,7 @@ def add_prefix(self: Any, prefix: str, keep: Iterable[str] = ()) -> None:
     trial.CopyFrom(self.proto)  # in the graph itself, a refusal in a subgraph would come too late
     for graph in (_core.wrap(trial), self):
         for each in (graph, *_graphs_in(graph)):
-            made = [value.name for value in each.inputs] + each.initializers.names()
-            made += [*each.sparse_initializers, *chain(*each.node_outputs())]
-            each.rename({name: prefix + name for name in made if name not in kept})
+            each.rename({name: prefix + name for name in _made_in(each) if name not in kept})
             for node in each.nodes:
                 if node.name not in kept:
                     node.name = prefix + node.name
@@ -303,8 +301,7 @@ def _check_new(
         if name not in lost and (where := body._where_made(name)):
             raise ValueError(f"there is a value {name!r} already, {where}")
     for graph in chain(*map(_graphs_in, nodes)):
-        made = [value.name for value in graph.inputs] + graph.initializers.names()
-        for name in chain(made, graph.sparse_initializers, *graph.node_outputs()):
+        for name in _made_in(graph):
             if name and name not in lost and body._where_made(name) in ("here", "around it"):
                 raise ValueError(f"there is a value {name!r} already, around the new subgraph")
 
@@ -327,6 +324,12 @@ def _used_by_training(body: Any) -> set[str]:
 def _taken(node: Node) -> set[str]:
     """What a node and its subgraphs use; also what these make."""
     return {*node.inputs, *chain(*(chain(*g.node_inputs()) for g in _graphs_in(node)))} - {""}
+
+
+def _made_in(graph: Graph) -> list[str]:
+    """The names of all values of a graph, without its subgraphs."""
+    made = [value.name for value in graph.inputs] + graph.initializers.names()
+    return [*made, *graph.sparse_initializers, *chain(*graph.node_outputs())]
 
 
 def _graphs_in(body: Any) -> Iterator[Graph]:
