@@ -43,7 +43,7 @@ const char* where_made(const Body& self, const py::object& name) {
     return below_guard(self, [&] {
         const auto body = self.node_values();
         if (body->makes(value)) return "here";
-        if (body->is_made_around(value)) return "around it";
+        if (body->is_made_around(value)) return "around this graph";
         return body->is_made_inside(value) ? "in a subgraph" : "";
     });
 }

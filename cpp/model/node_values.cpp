@@ -76,7 +76,7 @@ bool NodeValues::is_made_inside(std::string_view value) const {
     bool found = document().followed_uses(body)->has(value, Mention::Role::made_inside);
     const auto used = [](std::string_view, const onnx::Message&, std::uint32_t) {};
     CapturedUses uses(used, [&](std::string_view made) { found = found || made == value; });
-    if (!is_function(body)) {
+    if (!found && !is_function(body)) {
         find_in_trainings(document(), body, uses, [](const onnx::Message&, const auto&) {});
     }
     return found;

@@ -302,7 +302,11 @@ def _check_new(
             raise ValueError(f"there is a value {name!r} already, {where}")
     for graph in chain(*map(_graphs_in, nodes)):
         for name in _made_in(graph):
-            if name and name not in lost and body._where_made(name) in ("here", "around it"):
+            if (
+                name
+                and name not in lost
+                and body._where_made(name) in ("here", "around this graph")
+            ):
                 raise ValueError(f"there is a value {name!r} already, around the new subgraph")
 
 
