@@ -301,12 +301,8 @@ def _check_new(
         if name not in lost and (where := body._where_made(name)):
             raise ValueError(f"there is a value {name!r} already, {where}")
     for graph in chain(*map(_graphs_in, nodes)):
-        for name in _made_in(graph):
-            if (
-                name
-                and name not in lost
-                and body._where_made(name) in ("here", "around this graph")
-            ):
+        for name in filter(None, _made_in(graph)):
+            if name not in lost and body._where_made(name) in ("here", "around this graph"):
                 raise ValueError(f"there is a value {name!r} already, around the new subgraph")
 
 
