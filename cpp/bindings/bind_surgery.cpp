@@ -38,13 +38,13 @@ std::string known_value(const Body& self, const py::object& name) {
 }
 
 template <class Body>
-const char* where_made(const Body& self, const py::object& name) {
+const char* where_made(const Body& self, const py::object& name, bool inside) {
     const std::string value = value_name(name);
     return below_guard(self, [&] {
         const auto body = self.node_values();
         if (body->makes(value)) return "here";
         if (body->is_made_around(value)) return "around this graph";
-        return body->is_made_inside(value) ? "in a subgraph" : "";
+        return inside && body->is_made_inside(value) ? "in a subgraph" : "";
     });
 }
 
@@ -246,8 +246,8 @@ Raises:
         Or, in a function, an attribute has a graph as its default.
     ParseError: `model.duplicate_name`: several nodes make `new`.
     EditError: the graph or function was removed from its model.)")
-        .def("_where_made", edits(where_made<Body>), py::arg("name"),
-             "Where a value has the name, in words; an empty str: nowhere.")
+        .def("_where_made", edits(where_made<Body>), py::arg("name"), py::arg("inside") = true,
+             "Where a value has the name, also in subgraphs if `inside`; an empty str: nowhere.")
         .def("_check_new_use", edits(check_new_use<Body>), py::arg("old"), py::arg("new"),
              py::arg("outputs"), py::arg("place"),
              "Raise what replace_uses() would, if a node is inserted that makes `new`.")

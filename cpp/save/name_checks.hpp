@@ -1,5 +1,5 @@
-// What the files of a save may be called. A save must not replace a file that is needed: by a model
-// that stays, or by one that it writes. Names are looked up in the open folder of the models.
+// What the files of a save may be called. A save must not replace a file that a model needs,
+// one that stays or one that the save writes. Names are looked up in the open folder of the models.
 #pragma once
 
 #include <cstdint>

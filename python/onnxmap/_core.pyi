@@ -1068,9 +1068,9 @@ class Function:
         """
 
     def _repr_html_(self) -> str: ...
-    def _where_made(self, name: Any) -> str:
+    def _where_made(self, name: Any, inside: bool = True) -> str:
         """
-        Where a value has the name, in words; an empty str: nowhere.
+        Where a value has the name, also in subgraphs if `inside`; an empty str: nowhere.
         """
 
     def bypass(self, node: Node) -> None:
@@ -1798,9 +1798,9 @@ class Graph:
         """
 
     def _repr_html_(self) -> str: ...
-    def _where_made(self, name: Any) -> str:
+    def _where_made(self, name: Any, inside: bool = True) -> str:
         """
-        Where a value has the name, in words; an empty str: nowhere.
+        Where a value has the name, also in subgraphs if `inside`; an empty str: nowhere.
         """
 
     def add_output(self, value: str) -> None:

@@ -302,7 +302,7 @@ def _check_new(
             raise ValueError(f"there is a value {name!r} already, {where}")
     for graph in chain(*map(_graphs_in, nodes)):
         for name in filter(None, _made_in(graph)):
-            if name not in lost and body._where_made(name) in ("here", "around this graph"):
+            if name not in lost and body._where_made(name, inside=False):
                 raise ValueError(f"there is a value {name!r} already, around the new subgraph")
 
 
