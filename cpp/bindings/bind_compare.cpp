@@ -21,7 +21,7 @@ using compare::Change;
 using compare::Differences;
 using compare::TensorDifference;
 
-constexpr std::array<const char*, 4> kKinds = {"added", "removed", "moved", "changed"};
+constexpr std::array<const char*, 4> kChanges = {"added", "removed", "moved", "changed"};
 constexpr std::array<const char*, compare::kSections> kSectionNames = {
     "metadata", "opset_imports", "inputs", "outputs", "nodes", "functions", "tensors", "other",
 };
@@ -41,7 +41,7 @@ struct DiffValueToPython {
 };
 
 py::tuple diff_to_python(const Change& change) {
-    return py::make_tuple(kKinds.at(static_cast<std::size_t>(change.kind)),
+    return py::make_tuple(kChanges.at(static_cast<std::size_t>(change.kind)),
                           to_str_or_none(change.in_a), to_str_or_none(change.in_b),
                           std::visit(DiffValueToPython(), change.a),
                           std::visit(DiffValueToPython(), change.b));

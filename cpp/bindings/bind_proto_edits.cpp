@@ -49,7 +49,7 @@ void clear_field(const ProtoView& self, const py::object& given) {
     model::clear(*self.document, to_change(self), *row);
 }
 
-void clear(const ProtoView& self) {
+void clear_all(const ProtoView& self) {
     below_guard(self, [&] { model::clear_all(*self.document, to_change(self)); });
 }
 
@@ -75,7 +75,7 @@ void bind_proto_edits(GuardedClass<ProtoView>& cls) {
 
 Raises:
     ValueError: the message has no field of this name.)")
-        .def("Clear", edits(clear), "Remove all fields, unknown ones included.")
+        .def("Clear", edits(clear_all), "Remove all fields, unknown ones included.")
         .def("SetInParent",
              edits(guarded([](const ProtoView& self) { static_cast<void>(to_change(self)); })),
              "Make the message present in its parent.")

@@ -186,7 +186,7 @@ save::SaveRequest request_of(const py::list& models, const py::object& options,
 
 // A number for each path or name.
 template <class Numbers>
-py::dict to_dict(const Numbers& numbers) {
+py::dict dict_of(const Numbers& numbers) {
     py::dict made;
     for (const auto& [name, number] : numbers) made[to_str(name)] = number;
     return made;
@@ -212,9 +212,9 @@ py::dict save_models(const py::list& models, const py::object& options, const py
     made["bytes_written"] = report.nbytes.written;
     made["bytes_copied"] = report.nbytes.copied;
     made["bytes_referenced"] = report.referenced;
-    made["unused"] = to_dict(report.unused);
+    made["unused"] = dict_of(report.unused);
     made["left_over"] = list_of(report.left_over, to_str);
-    made["vanished"] = to_dict(report.vanished);
+    made["vanished"] = dict_of(report.vanished);
     return made;
 }
 
@@ -330,7 +330,7 @@ Args:
         py::arg("document"),
         "Raise FileChangedError if the loaded file is no longer at its path, or has changed.");
     module.def("unused_bytes", guarded([](const DocumentPtr& document) {
-                   return to_dict(save::unused_bytes(*document));
+                   return dict_of(save::unused_bytes(*document));
                }),
                py::arg("document"),
                "Return the bytes of each external file that no tensor of a model uses, by path.");

@@ -146,7 +146,7 @@ DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::l
     return below_guard(self, [&] { return surgery::extract(self, given, made); });
 }
 
-DocumentPtr merge(const DocumentPtr& self, const DocumentPtr& other, const py::list& connect,
+DocumentPtr merge_models(const DocumentPtr& self, const DocumentPtr& other, const py::list& connect,
                   const py::str& prefix, const py::list& share) {
     surgery::MergeOptions options{{}, to_text(prefix), names_in(share)};
     for (const py::handle each : connect) {
@@ -303,7 +303,7 @@ void bind_surgery(py::module_& module) {
                "Give Graph or Function methods of the package.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
-    module.def("merge", merge, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
+    module.def("merge", merge_models, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
                py::arg("share"), "See `onnxmap.merge`.");
     module.def("set_dims", guarded(edits(set_dims)), py::arg("document"), py::arg("dims"),
                py::arg("inputs"), py::arg("constants"), "See `Model.set_dims`.");

@@ -225,7 +225,7 @@ void replace(const ValueList& self, const char* method, const py::object& index,
     }
 }
 
-py::object pop(const ValueList& self, const py::object& index) {
+py::object pop_value(const ValueList& self, const py::object& index) {
     const EditWatch watch(self);
     const auto position = position_in(self, index);
     auto text = position ? text_at(self, py::int_(*position)) : std::nullopt;
@@ -234,7 +234,7 @@ py::object pop(const ValueList& self, const py::object& index) {
     return *std::move(text);
 }
 
-void insert(const ValueList& self, const py::object& index, const py::object& value) {
+void insert_value(const ValueList& self, const py::object& index, const py::object& value) {
     if (!holds_texts(self) || PyIndex_Check(index.ptr()) == 0) {
         change(self, "insert", py::make_tuple(index, value));
         return;
@@ -246,7 +246,7 @@ void insert(const ValueList& self, const py::object& index, const py::object& va
     splice_texts(self, watch, position, 0, encoded);
 }
 
-void remove(const ValueList& self, const py::object& value) {
+void remove_value(const ValueList& self, const py::object& value) {
     const EditWatch watch(self);
     const std::optional<std::uint64_t> position =
         below_guard(self, [&]() -> std::optional<std::uint64_t> {
@@ -268,7 +268,7 @@ void remove(const ValueList& self, const py::object& value) {
 }
 
 // Adds values at the end without a look at those that are there, which may be millions.
-void extend(const ValueList& self, const py::object& values) {
+void extend_values(const ValueList& self, const py::object& values) {
     if (!self.as_proto) check_is_list(*self.row, values);
     const auto encoded = encode_all(*self.row, values);
     below_guard(self,
@@ -360,18 +360,18 @@ in `attribute.value = array`.)",
              }),
              py::arg("index"))
         .def("append", edits([](const ValueList& self, const py::object& value) {
-                 extend(self, py::make_tuple(value));
+                 extend_values(self, py::make_tuple(value));
              }),
              py::arg("value"), "Add a value at the end.")
-        .def("extend", edits(extend), py::arg("values"), "Add values at the end.")
-        .def("MergeFrom", edits(extend), py::arg("values"),
+        .def("extend", edits(extend_values), py::arg("values"), "Add values at the end.")
+        .def("MergeFrom", edits(extend_values), py::arg("values"),
              "Add values at the end, as extend() does.")
-        .def("__iadd__", edits<ValueList>(add_in_place<ValueList, extend>))
-        .def("insert", edits(insert), py::arg("index"), py::arg("value"),
+        .def("__iadd__", edits<ValueList>(add_in_place<ValueList, extend_values>))
+        .def("insert", edits(insert_value), py::arg("index"), py::arg("value"),
              "Insert a value before a position.")
-        .def("pop", edits(pop), py::arg("index") = -1,
+        .def("pop", edits(pop_value), py::arg("index") = -1,
              "Remove a value, by default the last, and return it.")
-        .def("remove", edits(remove), py::arg("value"),
+        .def("remove", edits(remove_value), py::arg("value"),
              "Remove the first value that is equal to `value`.");
     bind_repr(cls);
     bind_html(cls);

@@ -18,7 +18,7 @@ constexpr std::string_view kWithBodies[] = {"If", "Loop", "Scan", "SequenceMap"}
 constexpr std::size_t kBeforeCarried = 2;  // inputs of a Loop: the number of runs, the condition
 constexpr std::int64_t kFirstScanWithoutLengths = 9;
 
-bool differ(onnx::ValueType a, onnx::ValueType b) noexcept {
+bool types_differ(onnx::ValueType a, onnx::ValueType b) noexcept {
     return a.is_known() && b.is_known() && a.data_type() != b.data_type();
 }
 
@@ -82,7 +82,7 @@ void BodyCheck::judge_inputs(Checking& checking, const FieldPath& place, const B
     std::size_t i = 0;
     for (const BodyTypes::Input& input : body.inputs) {
         const SignatureTypes::Input* const given = types.find_input(skipped_ + i++);
-        if (given == nullptr || !differ(input.type, given->type)) continue;
+        if (given == nullptr || !types_differ(input.type, given->type)) continue;
         const FieldPath at{&place, &field<"GraphProto.input">, input.position};
         checking.found(Rule::operator_body, at, [&] {
             return "the graph takes " + input.type.text() + ", and " + type_text(checking, *given);
@@ -99,7 +99,7 @@ void BodyCheck::judge_outputs(Checking& checking, const FieldPath& place, const 
     for (std::size_t i = 0; i < body.outputs.size(); ++i) {
         const onnx::ValueType type = body.outputs[i];
         const bool is_carried = i > 0 && i <= carried_ && i + 1 < body.inputs.size();
-        if (is_carried && differ(type, body.inputs[i + 1].type)) {
+        if (is_carried && types_differ(type, body.inputs[i + 1].type)) {
             found(i, ", and the next run takes it as ", body.inputs[i + 1].type);
         }
         if (!first_ || i >= first_->outputs.size()) continue;

@@ -26,7 +26,6 @@ using onnx::Message;
 namespace {
 
 constexpr const wire::FieldRow& kAnnotated = field<"TensorAnnotation.tensor_name">;
-constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
 
 [[noreturn]] void refuse(std::string_view value, const std::string& reason) {
     throw std::invalid_argument(in_quotes(value) + " " + reason);
@@ -261,14 +260,14 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     const KnownType known = has_type ? known_type(body, replacement) : KnownType{};
     bool keeps_type =
         has_type && body.producer(old) &&
-        model::NamedList(document, *body.fields(), kValueInfos, field<"ValueInfoProto.name">)
+        model::NamedList(document, *body.fields(), field<"GraphProto.value_info">, field<"ValueInfoProto.name">)
                 .count(old) == 0;
     for (const UserOfValue& user : uses.users()) {
         if (!has_type || user.message.key() != message.key()) continue;
         // The output is another value then, and may have another type. The old one keeps its own.
         const Message output = output_at(document, message.current(), user.index);
         if (std::exchange(keeps_type, false) && output.has(field<"ValueInfoProto.type">)) {
-            model::insert(document, message.current(), kValueInfos, UINT64_MAX,
+            model::insert(document, message.current(), field<"GraphProto.value_info">, UINT64_MAX,
                           model::Original{document, output});
         }
         set_type(document, output.current(), known);
