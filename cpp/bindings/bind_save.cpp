@@ -28,7 +28,7 @@ namespace onnxmap::bindings {
 namespace {
 
 using save::PlanOptions;
-using Needed = save::PlannedModel::Needed;
+using MustExist = save::PlannedModel::MustExist;
 
 constexpr std::array<Choice<PlanOptions::External>, 5> kExternals{{
     {"keep", PlanOptions::External::keep},
@@ -37,17 +37,17 @@ constexpr std::array<Choice<PlanOptions::External>, 5> kExternals{{
     {"view", PlanOptions::External::view},
     {"checkpoint", PlanOptions::External::checkpoint},
 }};
-constexpr std::array<Choice<Needed>, 3> kNeeded{
-    {{"none", Needed::none}, {"placed", Needed::placed}, {"all", Needed::all}}};
+constexpr std::array<Choice<MustExist>, 3> kMustExist{
+    {{"none", MustExist::none}, {"placed", MustExist::placed}, {"all", MustExist::all}}};
 
 // A model that refers to the files of its values.
-struct Plan {
+struct ReferencePlan {
     save::SavePlan plan;
     std::vector<save::FileContent> models = {};
 };
 
-std::unique_ptr<Plan> make_plan(const ProtoView& model, const py::bytes& location,
-                                std::uint64_t least_nbytes) {
+std::unique_ptr<ReferencePlan> make_plan(const ProtoView& model, const py::bytes& location,
+                                         std::uint64_t least_nbytes) {
     PlanOptions options;
     options.external = PlanOptions::External::refer;
     options.location = std::string(location);
@@ -55,7 +55,7 @@ std::unique_ptr<Plan> make_plan(const ProtoView& model, const py::bytes& locatio
     options.attributes = true;
     options.layout.look = poll_signals;
     const WithoutLock unlocked;
-    auto made = std::make_unique<Plan>(Plan{save::SavePlan(std::move(options))});
+    auto made = std::make_unique<ReferencePlan>(ReferencePlan{save::SavePlan(std::move(options))});
     made->plan.add({model.document});
     made->models = made->plan.models({});
     return made;
@@ -155,7 +155,7 @@ save::SaveRequest request_of(const py::list& models, const py::object& options,
         const auto model = each.cast<py::tuple>();
         request.models.push_back({model[0].cast<ProtoView>().document, model[1].cast<std::string>(),
                                   model[2].cast<std::map<std::uint64_t, std::string>>(),
-                                  value_named(kNeeded, model[3].cast<std::string>())});
+                                  value_named(kMustExist, model[3].cast<std::string>())});
     }
     request.plan = plan_options(options);
     request.plan.types_of = types_of(hooks.attr("types_of"));
@@ -243,32 +243,33 @@ py::dict take_locations(const DocumentPtr& document) {
 }  // namespace
 
 void bind_save(py::module_& module) {
-    py::class_<Plan>(module, "SavePlan", "A model that refers to the files of its values.")
+    py::class_<ReferencePlan>(module, "SavePlan", "A model that refers to the files of its values.")
         .def(
-            "has_data", [](Plan& self) { return !self.plan.data_files().empty(); },
+            "has_data", [](ReferencePlan& self) { return !self.plan.data_files().empty(); },
             "Return whether there are large values that no file has.")
         .def(
             "write_data_to",
-            [](Plan& self, const py::object& take) {
+            [](ReferencePlan& self, const py::object& take) {
                 write_to(self.plan.data_files().at(0).parts, take);
             },
             py::arg("take"), "Call `take` with the bytes of these values, in order.")
         .def(
             "write_model_to",
-            [](Plan& self, const py::object& take) { write_to(self.models.at(0), take); },
+            [](ReferencePlan& self, const py::object& take) { write_to(self.models.at(0), take); },
             py::arg("take"), "Call `take` with the bytes of the model, in order.")
         .def(
             "check_referred_files",
-            [](const Plan& self) {
+            [](const ReferencePlan& self) {
                 const WithoutLock unlocked;
                 self.plan.check_referred_files();
             },
             "Raise FileChangedError if a file to which the model refers is not what it was.")
         .def(
-            "check_missing_files", [](const Plan& self) { self.plan.check_missing_files(); },
+            "check_missing_files",
+            [](const ReferencePlan& self) { self.plan.check_missing_files(); },
             "Raise the error of the first tensor whose data file does not exist.")
         .def(
-            "has_external", [](const Plan& self) { return self.plan.has_external(); },
+            "has_external", [](const ReferencePlan& self) { return self.plan.has_external(); },
             "Return whether a file outside the model has values of it.");
     module.def("save_plan", make_plan, py::arg("model"), py::arg("location"),
                py::arg("least_nbytes"),

@@ -77,20 +77,20 @@ std::uint64_t DataLayout::hash_of(const tensor::Payload& range) {
     return hash;
 }
 
-DataLayout::Place DataLayout::add(const tensor::Payload& range) {
+DataLayout::FileOffset DataLayout::add(const tensor::Payload& range) {
     if (options_.container != LayoutOptions::Container::plain) return append(range);
     const std::tuple key(range.source, range.offset, range.nbytes);
-    if (const auto known = places_.find(key); known != places_.end()) return known->second;
-    const Place place = options_.dedupe ? append_if_new(range) : append(range);
-    places_.emplace(key, place);
+    if (const auto known = by_range_.find(key); known != by_range_.end()) return known->second;
+    const FileOffset place = options_.dedupe ? append_if_new(range) : append(range);
+    by_range_.emplace(key, place);
     return place;
 }
 
 // A range is read only if another one has as many bytes.
-DataLayout::Place DataLayout::append_if_new(const tensor::Payload& range) {
+DataLayout::FileOffset DataLayout::append_if_new(const tensor::Payload& range) {
     const auto only = only_of_size_.find(range.nbytes);
     if (only == only_of_size_.end()) {
-        const Place place = append(range);
+        const FileOffset place = append(range);
         only_of_size_.emplace(range.nbytes, Known{range, place});
         return place;
     }
@@ -104,12 +104,12 @@ DataLayout::Place DataLayout::append_if_new(const tensor::Payload& range) {
         const Known& other = each->second;
         if (other.range.nbytes == range.nbytes && is_equal(range, other.range)) return other.place;
     }
-    const Place place = append(range);
+    const FileOffset place = append(range);
     by_hash_.emplace(hash, Known{range, place});
     return place;
 }
 
-DataLayout::Place DataLayout::append(const tensor::Payload& range) {
+DataLayout::FileOffset DataLayout::append(const tensor::Payload& range) {
     const auto alignment =
         options_.container != LayoutOptions::Container::plain
             ? 1

@@ -36,15 +36,15 @@ struct LayoutOptions {
 /// One data file or several shards, filled in order.
 class DataLayout {
   public:
-    struct Place {
+    struct FileOffset {
         std::size_t file;
         std::uint64_t offset;
     };
 
     explicit DataLayout(LayoutOptions options);
 
-    /// The place of these bytes. With `dedupe`, bytes of equal number are read and compared.
-    Place add(const tensor::Payload& range);
+    /// Where these bytes will be. With `dedupe`, bytes of equal number are read and compared.
+    FileOffset add(const tensor::Payload& range);
 
     [[nodiscard]] const LayoutOptions& options() const noexcept { return options_; }
 
@@ -56,11 +56,11 @@ class DataLayout {
   private:
     struct Known {
         tensor::Payload range;
-        Place place;
+        FileOffset place;
     };
 
-    [[nodiscard]] Place append(const tensor::Payload& range);
-    [[nodiscard]] Place append_if_new(const tensor::Payload& range);
+    [[nodiscard]] FileOffset append(const tensor::Payload& range);
+    [[nodiscard]] FileOffset append_if_new(const tensor::Payload& range);
     [[nodiscard]] std::uint64_t hash_of(const tensor::Payload& range);
     [[nodiscard]] bool is_equal(const tensor::Payload& a, const tensor::Payload& b);
     template <class Visit>
@@ -69,8 +69,9 @@ class DataLayout {
     LayoutOptions options_;
     std::vector<FileContent> files_;
     std::uint64_t nbytes_ = 0;
-    std::map<std::tuple<std::shared_ptr<const source::Source>, std::uint64_t, std::uint64_t>, Place>
-        places_;
+    std::map<std::tuple<std::shared_ptr<const source::Source>, std::uint64_t, std::uint64_t>,
+             FileOffset>
+        by_range_;
     std::unordered_map<std::uint64_t, std::optional<Known>> only_of_size_;  // nothing: hashed
     std::unordered_multimap<std::uint64_t, Known> by_hash_;
     HashSeeds seeds_{};

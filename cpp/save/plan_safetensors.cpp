@@ -53,7 +53,7 @@ std::string_view why_not_as_name(std::string_view name) noexcept {
 }
 
 // Copies the tensors of a safetensors file. Returns whether the new file can be one as well.
-bool SavePlan::copy_safetensors(Model& model, const std::string& location,
+bool SavePlan::copy_safetensors(ModelPlan& model, const std::string& location,
                                 const std::vector<const Placed*>& tensors) {
     if (!location.ends_with(kSafetensors)) return false;
     std::set<std::string_view> names;
@@ -74,7 +74,7 @@ bool SavePlan::copy_safetensors(Model& model, const std::string& location,
 
 std::vector<SavePlan::Moved*> SavePlan::moved_to(std::size_t group) {
     std::vector<Moved*> found;
-    for (Model& model : models_) {
+    for (ModelPlan& model : models_) {
         for (Moved& each : model.moved) {
             if (each.group == group) found.push_back(&each);
         }

@@ -135,7 +135,7 @@ class ModelSave {
             const model::Document& document = *model.document;
             const std::string name = is_checkpoint() ? std::string() : names_.models()[i];
             PlannedModel planned{model.document};
-            planned.needed = model.needed;
+            planned.must_exist = model.must_exist;
             planned.is_same_folder =
                 request_.copies || request_.is_message || names_.is_root_of(document);
             if (is_plain) planned.side_location = names_.side_location(name);

@@ -26,7 +26,7 @@ struct SavedModel {
     std::string path;  // absolute; empty for a Sink
     // See PlannedModel.
     std::map<std::uint64_t, std::string> locations = {};
-    PlannedModel::Needed needed = PlannedModel::Needed::placed;
+    PlannedModel::MustExist must_exist = PlannedModel::MustExist::placed;
 };
 
 struct SaveRequest {

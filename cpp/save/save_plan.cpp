@@ -61,7 +61,7 @@ std::uint64_t SavePlan::nbytes_of_files() const {
 }
 
 void SavePlan::add(PlannedModel planned) {
-    Model& model = models_.emplace_back();
+    ModelPlan& model = models_.emplace_back();
     model.planned = std::move(planned);
     const model::Document& document = *model.planned.document;
     model.inlines.emplace(document);
@@ -104,7 +104,7 @@ void SavePlan::add(PlannedModel planned) {
     model::check_overlap(document, std::vector(sources.begin(), sources.end()), nbytes);
 }
 
-void SavePlan::find_changes(Model& model) const {
+void SavePlan::find_changes(ModelPlan& model) const {
     if (!options_.types_of) return;
     const model::Document& document = *model.planned.document;
     model.changes = options_.external == PlanOptions::External::checkpoint
@@ -112,7 +112,7 @@ void SavePlan::find_changes(Model& model) const {
                         : find_type_changes(document, *model.inlines, options_.types_of);
 }
 
-bool SavePlan::does_nothing(const Model& model) const {
+bool SavePlan::does_nothing(const ModelPlan& model) const {
     using enum PlanOptions::External;
     const PlanOptions::External external = options_.external;
     const bool takes_values = external == file || external == view || external == checkpoint;
@@ -120,7 +120,7 @@ bool SavePlan::does_nothing(const Model& model) const {
            (takes_values && !has_external(model));
 }
 
-void SavePlan::name_copies(Model& model) const {
+void SavePlan::name_copies(ModelPlan& model) const {
     PlannedModel& planned = model.planned;
     if (model.copied.empty() || !planned.new_locations) return;
     std::set<std::string> locations;
@@ -129,7 +129,7 @@ void SavePlan::name_copies(Model& model) const {
     for (Placed& each : model.copied) take_new(each.location, planned.copies);
 }
 
-void SavePlan::find_ep_context_files(Model& model) const {
+void SavePlan::find_ep_context_files(ModelPlan& model) const {
     const PlannedModel& planned = model.planned;
     if (planned.copies.empty() || options_.external != PlanOptions::External::keep) return;
     model::for_each_ep_context_file(
@@ -145,7 +145,7 @@ void SavePlan::find_ep_context_files(Model& model) const {
 // Copies the ranges in use into files of the same names, or of new ones. Ranges that overlap stay
 // together. Values stay aligned as they were: many small ones must not become a large file.
 // Different files have one plain location only if a folder in a location is a link.
-void SavePlan::copy_data_files(Model& model) {
+void SavePlan::copy_data_files(ModelPlan& model) {
     std::map<std::string, std::vector<const Placed*>> by_location;
     for (const Placed& each : model.copied) {
         by_location[plain_location(each.location)].push_back(&each);
@@ -173,7 +173,7 @@ void SavePlan::copy_data_files(Model& model) {
                 end = std::max(end, values.offset + values.nbytes);
             }
             const tensor::Payload block{first.source, first.offset, end - first.offset};
-            const DataLayout::Place place = groups_[file].layout.add(block);
+            const DataLayout::FileOffset place = groups_[file].layout.add(block);
             for (; i < next; ++i) {
                 const tensor::Payload& values = tensors[i]->values;
                 if (tensors[i]->is_whole_file) continue;
@@ -183,7 +183,7 @@ void SavePlan::copy_data_files(Model& model) {
                                        file,
                                        {},
                                        tensors[i]->change,
-                                       DataLayout::Place{place.file, offset}});
+                                       DataLayout::FileOffset{place.file, offset}});
             }
         }
     }
@@ -192,7 +192,7 @@ void SavePlan::copy_data_files(Model& model) {
 // The side file of a model is replaced as a whole, so it never has values that nothing uses. Values
 // in the side file of another model are copied, since that model may replace it. Values that other
 // tensors already have in a data file that is written come into the new one.
-void SavePlan::keep_in_place(Model& model) {
+void SavePlan::keep_in_place(ModelPlan& model) {
     const std::string& own_side = model.planned.side_location;
     const auto is_others = [&](const Placed& each) {
         return !own_side.empty() && each.location != own_side && each.location.ends_with(kSideEnd);
@@ -217,12 +217,12 @@ void SavePlan::keep_in_place(Model& model) {
     }
 }
 
-bool SavePlan::has_external(const Model& model) noexcept {
+bool SavePlan::has_external(const ModelPlan& model) noexcept {
     return !(model.moved.empty() && model.staying.empty() && model.referring.empty());
 }
 
 bool SavePlan::has_external() const {
-    return std::ranges::any_of(models_, [](const Model& each) { return has_external(each); });
+    return std::ranges::any_of(models_, [](const ModelPlan& each) { return has_external(each); });
 }
 
 std::vector<SavePlan::DataFile>& SavePlan::data_files() {
@@ -251,13 +251,13 @@ std::vector<FileContent> SavePlan::models(const std::vector<std::string>& checks
     static_cast<void>(data_files());
     std::vector<FileContent> made;
     made.reserve(models_.size());
-    for (Model& model : models_) made.push_back(parts_of(model, checksums));
+    for (ModelPlan& model : models_) made.push_back(parts_of(model, checksums));
     return made;
 }
 
 // Whether the new model needs no other metadata: values of it are still in the file of which the
 // loaded one is a view, or that is no view.
-bool SavePlan::keeps_metadata(const Model& model) const {
+bool SavePlan::keeps_metadata(const ModelPlan& model) const {
     if (options_.external != PlanOptions::External::keep || !model.planned.is_same_folder) {
         return false;
     }
@@ -266,13 +266,13 @@ bool SavePlan::keeps_metadata(const Model& model) const {
                                                       &Placed::location) != model.staying.end());
 }
 
-FileContent SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums) {
+FileContent SavePlan::parts_of(ModelPlan& model, const std::vector<std::string>& checksums) {
     const model::Document& document = *model.planned.document;
     TensorEdits edits(document);
     model::StructurePages pages(document.source(), true);
     for (const Moved& each : model.moved) {
         pages.note_read({each.tensor.key(), 0});
-        const DataLayout::Place place = each.place.value();
+        const DataLayout::FileOffset place = each.place.value();
         const std::size_t file = groups_[each.group].first_file + place.file;
         edits.make_external(each.tensor, files_[file].location, place.offset, each.values.nbytes,
                             checksums.empty() ? std::string_view() : checksums.at(file));

@@ -87,7 +87,7 @@ struct PlannedModel {
     std::map<std::uint64_t, std::string> locations = {};
     // Which external values that stay where they are must be there: all, or those to which an edit
     // gave a place.
-    enum class Needed { none, placed, all } needed = Needed::placed;
+    enum class MustExist { none, placed, all } must_exist = MustExist::placed;
 };
 
 /// What offsets in a file have in common.
@@ -180,7 +180,7 @@ class SavePlan {
         std::size_t group;      // of data files
         std::string name = {};  // in a file of weights
         const TypeChange* change = nullptr;
-        std::optional<DataLayout::Place> place = std::nullopt;  // once it is known
+        std::optional<DataLayout::FileOffset> place = std::nullopt;  // once it is known
     };
     // A tensor whose values go into the model, or stay external data.
     struct Placed {
@@ -192,7 +192,7 @@ class SavePlan {
         std::string name = {};                           // in a file of weights
         const TypeChange* change = nullptr;
     };
-    struct Model {
+    struct ModelPlan {
         PlannedModel planned;
         std::optional<model::InlineTensors> inlines;
         TypeChanges changes;
@@ -215,14 +215,14 @@ class SavePlan {
     };
 
     [[nodiscard]] std::uint64_t nbytes_of_files() const;
-    void find_changes(Model& model) const;
-    [[nodiscard]] bool does_nothing(const Model& model) const;
-    [[nodiscard]] static bool has_external(const Model& model) noexcept;
-    void add_tensor(Model& model, const std::string& path, const onnx::Message& message,
+    void find_changes(ModelPlan& model) const;
+    [[nodiscard]] bool does_nothing(const ModelPlan& model) const;
+    [[nodiscard]] static bool has_external(const ModelPlan& model) noexcept;
+    void add_tensor(ModelPlan& model, const std::string& path, const onnx::Message& message,
                     std::uint64_t position);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,
                                     bool replaces);
-    [[nodiscard]] bool copy_safetensors(Model& model, const std::string& location,
+    [[nodiscard]] bool copy_safetensors(ModelPlan& model, const std::string& location,
                                         const std::vector<const Placed*>& tensors);
     void add_safetensors(std::size_t group);
     void add_arrays(std::size_t group);
@@ -232,15 +232,15 @@ class SavePlan {
         std::size_t group, const char* container,
         const std::function<std::string(const Moved&)>& why_not);
     [[nodiscard]] safetensors::Metadata checkpoint_metadata() const;
-    void name_copies(Model& model) const;
-    void find_ep_context_files(Model& model) const;
-    void copy_data_files(Model& model);
-    void keep_in_place(Model& model);
-    [[nodiscard]] FileContent parts_of(Model& model, const std::vector<std::string>& checksums);
-    [[nodiscard]] bool keeps_metadata(const Model& model) const;
+    void name_copies(ModelPlan& model) const;
+    void find_ep_context_files(ModelPlan& model) const;
+    void copy_data_files(ModelPlan& model);
+    void keep_in_place(ModelPlan& model);
+    [[nodiscard]] FileContent parts_of(ModelPlan& model, const std::vector<std::string>& checksums);
+    [[nodiscard]] bool keeps_metadata(const ModelPlan& model) const;
 
     PlanOptions options_;
-    std::vector<Model> models_;
+    std::vector<ModelPlan> models_;
     std::vector<Group> groups_;
     std::vector<DataFile> files_;
     bool is_laid_out_ = false;

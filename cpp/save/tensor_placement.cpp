@@ -9,8 +9,8 @@ namespace onnxmap::save {
 
 class SavePlan::TensorPlan {
   public:
-    TensorPlan(SavePlan& plan, Model& model, const std::string& path, const onnx::Message& message,
-               std::uint64_t position)
+    TensorPlan(SavePlan& plan, ModelPlan& model, const std::string& path,
+               const onnx::Message& message, std::uint64_t position)
         : plan_(plan),
           options_(plan.options_),
           model_(model),
@@ -84,10 +84,10 @@ class SavePlan::TensorPlan {
     // The values of the tensor; nothing if it stays where it is and need not be readable. It must
     // be readable if an edit or another library put it there.
     [[nodiscard]] std::optional<tensor::Values> find_values(bool stays) const {
-        using Needed = PlannedModel::Needed;
+        using MustExist = PlannedModel::MustExist;
         const bool must_be_there =
-            is_external() && planned_.needed != Needed::none &&
-            (planned_.needed == Needed::all || has_new_place(*planned_.document, tensor_));
+            is_external() && planned_.must_exist != MustExist::none &&
+            (planned_.must_exist == MustExist::all || has_new_place(*planned_.document, tensor_));
         auto values = stays && !must_be_there ? tensor_.values_if_valid() : tensor_.values();
         if (values && !values->in_pieces() && !header().has_segment) return values;
         if (stays) return std::nullopt;
@@ -246,7 +246,7 @@ class SavePlan::TensorPlan {
 
     SavePlan& plan_;
     const PlanOptions& options_;
-    Model& model_;
+    ModelPlan& model_;
     const PlannedModel& planned_;
     const std::string& path_;
     const std::uint64_t position_;  // among all tensors of the model
@@ -259,7 +259,7 @@ class SavePlan::TensorPlan {
     std::uint64_t nbytes_ = 0;  // packed
 };
 
-void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Message& message,
+void SavePlan::add_tensor(ModelPlan& model, const std::string& path, const onnx::Message& message,
                           std::uint64_t position) {
     TensorPlan(*this, model, path, message, position).add();
 }

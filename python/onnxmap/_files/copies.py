@@ -244,5 +244,5 @@ class Place:
             allow_over_2gib=document.nbytes > MOST_FOR_PROTOBUF,
         )
         encoded = {os.fsencode(old): os.fsencode(new) for old, new in copies.items()}
-        written = Written(document.proto, model._form, needed="none")
+        written = Written(document.proto, model._form, must_exist="none")
         return write_documents({self.path: written}, options, encoded)

@@ -302,7 +302,7 @@ def _of_message(
         external_root = os.path.dirname(name)  # noqa: PTH120 -- bytes
     document = open_buffer(data, "ModelProto", Options(external_root=external_root))
     locations = _core.take_locations(document)
-    return Written(document.proto, locations=locations, needed="all" if is_file else "none")
+    return Written(document.proto, locations=locations, must_exist="all" if is_file else "none")
 
 
 def _is_ir(model: object) -> bool:

@@ -38,14 +38,14 @@ class Written:
         form: of the file that the message was loaded from.
         locations: the data files for values that are in the message, by the positions of the
             tensors.
-        needed: which external values that stay must be there: by default, those that an edit
+        must_exist: which external values that stay must be there: by default, those that an edit
             placed.
     """
 
     proto: Message
     form: FileForm = BINARY
     locations: dict[int, bytes] = field(default_factory=dict)
-    needed: Literal["all", "placed", "none"] = "placed"
+    must_exist: Literal["all", "placed", "none"] = "placed"
 
 
 class _Hooks:
@@ -137,7 +137,7 @@ def _save(
 ) -> SaveReport:
     with ExitStack() as shown:
         hooks = _Hooks([each.form for _, each in models], form, options, shown)
-        rows = [(each.proto, path, each.locations, each.needed) for path, each in models]
+        rows = [(each.proto, path, each.locations, each.must_exist) for path, each in models]
         return SaveReport(**_core.save_models(rows, options, hooks, **given))
 
 

@@ -191,15 +191,15 @@ TEST_CASE("save_plan: external values in segments only stay") {
 }
 
 TEST_CASE("save_plan: values that must be there") {
-    using enum save::PlannedModel::Needed;
+    using enum save::PlannedModel::MustExist;
     PlannedSave save(blob(5, external_tensor("gone", "gone.data", 0, 2)));
-    for (const auto needed : {none, placed}) {
-        save.planned.needed = needed;
+    for (const auto must_exist : {none, placed}) {
+        save.planned.must_exist = must_exist;
         CHECK(save.places(External::keep).at("gone") == "gone.data@0");
     }
-    save.planned.needed = all;
+    save.planned.must_exist = all;
     CHECK(code_of([&] { save.places(External::keep); }) == "ext.missing");
-    save.planned.needed = none;
+    save.planned.must_exist = none;
     CHECK(code_of([&] { save.places(External::inlined); }) == "ext.missing");
 }
 
