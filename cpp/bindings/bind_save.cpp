@@ -35,7 +35,7 @@ constexpr std::array<Choice<PlanOptions::External>, 5> kExternals{{
     {"inlined", PlanOptions::External::inlined},
     {"file", PlanOptions::External::file},
     {"view", PlanOptions::External::view},
-    {"checkpoint", PlanOptions::External::checkpoint},
+    {"weights", PlanOptions::External::weights},
 }};
 constexpr std::array<Choice<MustExist>, 3> kMustExist{
     {{"none", MustExist::none}, {"placed", MustExist::placed}, {"all", MustExist::all}}};
@@ -117,7 +117,7 @@ PlanOptions plan_options(const py::object& options) {
     if (made.location.ends_with(save::kSafetensors)) {
         made.layout.container = Container::safetensors;
     }
-    if (made.external == PlanOptions::External::checkpoint) {
+    if (made.external == PlanOptions::External::weights) {
         made.layout.container =
             is_true(options.attr("for_numpy")) ? Container::numpy : Container::safetensors;
         if (const py::object names = options.attr("names"); !names.is_none()) {

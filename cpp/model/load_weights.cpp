@@ -51,7 +51,7 @@ decltype(auto) about_file(const source::Source& file, Read&& read) {
     }
 }
 
-struct Checkpoint {
+struct SafetensorsFile {
     safetensors::Header header;
     std::uint64_t data_begin = 0;
 };
@@ -65,14 +65,14 @@ void refuse_other_formats(const source::Source& file) {
     throw Error("model.safetensors", "this is not a safetensors file; it looks like " + kind);
 }
 
-Checkpoint read_checkpoint(const source::Source& file) {
+SafetensorsFile read_safetensors(const source::Source& file) {
     return about_file(file, [&] {
         refuse_other_formats(file);
         const std::uint64_t nbytes = file.size();
         const std::string head = read_text(file, 0, std::min(nbytes, kLengthBytes));
         const std::uint64_t json = safetensors::json_nbytes(as_bytes(head), nbytes);
         const std::uint64_t begin = kLengthBytes + json;
-        return Checkpoint{
+        return SafetensorsFile{
             safetensors::parse_header(read_text(file, kLengthBytes, json), nbytes - begin), begin};
     });
 }
@@ -214,9 +214,9 @@ class Loading {
         if (is_index) {
             add_shards(read_index(*file));
         } else {
-            const Checkpoint checkpoint = read_checkpoint(*file);
-            add(checkpoint.header.tensors, checkpoint.data_begin, file, location);
-            writer_.add(checkpoint.header.metadata);
+            const SafetensorsFile read = read_safetensors(*file);
+            add(read.header.tensors, read.data_begin, file, location);
+            writer_.add(read.header.metadata);
         }
         return model();
     }
@@ -234,10 +234,9 @@ class Loading {
         const tensor::ExternalFiles files(options_.external);
         for (const auto& [location, names] : shards) {
             const SourcePtr file = files.open(location, names.front());
-            const Checkpoint checkpoint = read_checkpoint(*file);
-            add(chosen(checkpoint.header.tensors, names, *file), checkpoint.data_begin, file,
-                location);
-            writer_.add(checkpoint.header.metadata);
+            const SafetensorsFile read = read_safetensors(*file);
+            add(chosen(read.header.tensors, names, *file), read.data_begin, file, location);
+            writer_.add(read.header.metadata);
         }
     }
 
@@ -298,7 +297,7 @@ std::shared_ptr<const Document> load_safetensors(const std::string& path, LoadOp
 
 safetensors::Metadata safetensors_metadata(const source::Source& file) {
     try {
-        return read_checkpoint(file).header.metadata;
+        return read_safetensors(file).header.metadata;
     } catch (const Error& error) {
         if (error.code == "file.changed") throw;
         return {};

@@ -127,7 +127,7 @@ void SavePlan::add_safetensors(std::size_t group) {
                    [](const Moved& each) { return why_not(each.tensor, each.name, each.change); });
     for (Moved* each : moved) files.at(each->place.value().file).push_back(each);
     const safetensors::Metadata metadata =
-        options_.metadata ? checkpoint_metadata() : groups_[group].metadata;
+        options_.metadata ? weights_metadata() : groups_[group].metadata;
     const std::uint64_t alignment =
         std::max(options_.layout.alignment.value_or(1), safetensors::kLengthBytes);
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -161,7 +161,7 @@ void SavePlan::add_safetensors(std::size_t group) {
     for (Moved* each : moved_to(group)) each->place = places.at(each->name)->place;
 }
 
-safetensors::Metadata SavePlan::checkpoint_metadata() const {
+safetensors::Metadata SavePlan::weights_metadata() const {
     safetensors::Metadata metadata;
     std::set<std::string> keys;
     const model::Document& document = *models_.front().planned.document;

@@ -75,7 +75,7 @@ class ModelSave {
         if (!request_.is_message && !request_.copies) names_.check_reachable(files_);
         finish();
         SaveReport report = write(unused_sides);
-        if (!is_checkpoint()) {
+        if (!is_weights()) {
             report.unused = names_.of_nobody_else(unused_of(with_unused_bytes(files_)));
         }
         for (const std::string& location : data_) {
@@ -88,11 +88,11 @@ class ModelSave {
     }
 
   private:
-    [[nodiscard]] bool is_checkpoint() const noexcept {
-        return request_.plan.external == External::checkpoint;
+    [[nodiscard]] bool is_weights() const noexcept {
+        return request_.plan.external == External::weights;
     }
 
-    // Where the models are written, or the weights of a checkpoint. Opens their folder.
+    // Where the models are written, or the file of weights. Opens their folder.
     [[nodiscard]] NameChecks find_names() {
         const std::string& first = request_.models.front().path;
         // The save itself would name a data file.
@@ -107,14 +107,14 @@ class ModelSave {
             }
             paths_.push_back(request_.files.follow_symlinks ? place_of(follow_links(model.path))
                                                             : model.path);
-            if (!is_checkpoint()) {
+            if (!is_weights()) {
                 encoders_.push_back(request_.encoder_of(encoders_.size(), paths_.back()));
             }
             if (parent_of(paths_.back()) != parent_of(paths_.front())) {
                 throw std::invalid_argument(
                     "the models must be in one folder, since they share a data file");
             }
-            if (!is_checkpoint()) {
+            if (!is_weights()) {
                 models.push_back(paths_.back().substr(folder_part(paths_.back()).size()));
             }
             if (!request_.is_message) documents.push_back(model.document);
@@ -127,13 +127,13 @@ class ModelSave {
     void add_models() {
         const bool is_plain =
             request_.plan.external == External::keep && !request_.copies && !request_.is_message;
-        if (request_.plan.external == External::file || is_checkpoint()) {
+        if (request_.plan.external == External::file || is_weights()) {
             check_data(request_.plan.location);
         }
         for (std::size_t i = 0; i < paths_.size(); ++i) {
             const SavedModel& model = request_.models[i];
             const model::Document& document = *model.document;
-            const std::string name = is_checkpoint() ? std::string() : names_.models()[i];
+            const std::string name = is_weights() ? std::string() : names_.models()[i];
             PlannedModel planned{model.document};
             planned.must_exist = model.must_exist;
             planned.is_same_folder =
@@ -188,7 +188,7 @@ class ModelSave {
                 checksums.push_back(request_.checksum(file.parts));
             }
         }
-        if (is_checkpoint()) {
+        if (is_weights()) {
             if (data_.size() == 1) {
                 paths_.clear();
                 return;
@@ -208,7 +208,7 @@ class ModelSave {
             OutputFile& file = files.emplace_back(names_.path_of(data.location),
                                                   std::move(data.parts), OutputFile::Kind::model);
             // A file of weights alone is replaced at once, as a model is.
-            if (is_checkpoint() && models_.empty()) continue;
+            if (is_weights() && models_.empty()) continue;
             file.kind = OutputFile::Kind::data;
             file.location = data.location;
             file.may_replace = data.replaces;
@@ -230,7 +230,7 @@ class ModelSave {
         options.progress = request_.start(total);
         SaveResult result = save_files(files, options);
         for (const KnownFile& made : result.models) {
-            if (is_checkpoint()) break;  // an index is not the model
+            if (is_weights()) break;  // an index is not the model
             const auto i = std::ranges::find(paths_, made.path) - paths_.begin();
             request_.models[static_cast<std::size_t>(i)].document->saved().note(place_of(made.path),
                                                                                 made.state);

@@ -107,15 +107,15 @@ void SavePlan::add(PlannedModel planned) {
 void SavePlan::find_changes(ModelPlan& model) const {
     if (!options_.types_of) return;
     const model::Document& document = *model.planned.document;
-    model.changes = options_.external == PlanOptions::External::checkpoint
-                        ? find_checkpoint_changes(document, options_.types_of, options_.names)
+    model.changes = options_.external == PlanOptions::External::weights
+                        ? find_weight_changes(document, options_.types_of, options_.names)
                         : find_type_changes(document, *model.inlines, options_.types_of);
 }
 
 bool SavePlan::does_nothing(const ModelPlan& model) const {
     using enum PlanOptions::External;
     const PlanOptions::External external = options_.external;
-    const bool takes_values = external == file || external == view || external == checkpoint;
+    const bool takes_values = external == file || external == view || external == weights;
     return (options_.types_of && !model.changes.has_candidates) ||
            (takes_values && !has_external(model));
 }
@@ -227,7 +227,7 @@ bool SavePlan::has_external() const {
 
 std::vector<SavePlan::DataFile>& SavePlan::data_files() {
     if (std::exchange(is_laid_out_, true)) return files_;
-    if (options_.external == PlanOptions::External::checkpoint) {  // perhaps without any tensor
+    if (options_.external == PlanOptions::External::weights) {  // perhaps without any tensor
         static_cast<void>(group(options_.location, options_.layout, true));
     }
     for (Group& group : groups_) {

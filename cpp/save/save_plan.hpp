@@ -42,13 +42,13 @@ inline constexpr std::string_view kNpz = ".npz";
 
 struct PlanOptions {
     enum class External {
-        keep,        // each tensor stays where it is
-        inlined,     // all values go into the model
-        file,        // values go into a data file
-        view,        // inline values become external data of the file that was loaded
-        refer,       // values that a file has are external data of that file, which may be anywhere
-        checkpoint,  // initializers of the main graph go into a file of weights, and no model is
-                     // written
+        keep,     // each tensor stays where it is
+        inlined,  // all values go into the model
+        file,     // values go into a data file
+        view,     // inline values become external data of the file that was loaded
+        refer,    // values that a file has are external data of that file, which may be anywhere
+        weights,  // initializers of the main graph go into a file of weights, and no model is
+                  // written
     };
 
     External external = External::keep;
@@ -57,9 +57,9 @@ struct PlanOptions {
     LayoutOptions layout = {};          // without an alignment, inline values keep theirs
     bool attributes = false;            // the tensors of attributes go there, too
     bool over_2gib = false;             // a model may have more than protobuf can read
-    // External::checkpoint: these initializers; nothing: all.
+    // External::weights: these initializers; nothing: all.
     std::optional<std::set<std::string, std::less<>>> names = {};
-    bool metadata = false;       // External::checkpoint: with the metadata of the model
+    bool metadata = false;       // External::weights: with the metadata of the model
     TypesOf types_of = nullptr;  // of initializers that are written in another type; null: none is
     bool allow_loss = false;     // also if that loses values
     /// Called for a model without an initializer that is written in another type, or that goes into
@@ -133,7 +133,7 @@ class SavePlan {
     /// The data files, once all models were added. Throws Error `save.not_carried`.
     [[nodiscard]] std::vector<DataFile>& data_files();
 
-    /// External::checkpoint: the index of several data files, as transformers reads it.
+    /// External::weights: the index of several data files, as transformers reads it.
     [[nodiscard]] FileContent index() const;
 
     /// The bytes of each model, in the order of add(). `checksums`: the SHA-1 of each data file, or
@@ -231,7 +231,7 @@ class SavePlan {
     [[nodiscard]] std::vector<Moved*> carried_in(
         std::size_t group, const char* container,
         const std::function<std::string(const Moved&)>& why_not);
-    [[nodiscard]] safetensors::Metadata checkpoint_metadata() const;
+    [[nodiscard]] safetensors::Metadata weights_metadata() const;
     void name_copies(ModelPlan& model) const;
     void find_ep_context_files(ModelPlan& model) const;
     void copy_data_files(ModelPlan& model);

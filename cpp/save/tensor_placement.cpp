@@ -23,15 +23,15 @@ class SavePlan::TensorPlan {
 
     void add() {
         using enum PlanOptions::External;
-        if (options_.external == checkpoint && !is_in_checkpoint()) return;
+        if (options_.external == weights && !is_weight()) return;
         note_offset();
         const bool is_kept = options_.external == keep || options_.external == view;
         find_copy();
         if (options_.external == refer && refer_to_none()) return;
         const bool is_copied = is_external() && !(planned_.is_same_folder && is_kept);
-        const bool stays = options_.external != checkpoint && copy_ == nullptr && !is_copied;
+        const bool stays = options_.external != weights && copy_ == nullptr && !is_copied;
         values_ = find_values(stays && change_ == nullptr);
-        if (options_.external == checkpoint && values_->type().bits == 0) refuse_in_checkpoint();
+        if (options_.external == weights && values_->type().bits == 0) refuse_as_weight();
         if (!values_ || values_->type().bits == 0) return;
         nbytes_ = tensor::packed_nbytes(values_->count(), values_->type().bits);
         if (change_ != nullptr) convert();
@@ -41,7 +41,7 @@ class SavePlan::TensorPlan {
             case file: put_into_file(); break;
             case view: show_in_view(); break;
             case refer: refer_to_file(); break;
-            case checkpoint: put_into_checkpoint(); break;
+            case weights: put_with_weights(); break;
         }
     }
 
@@ -121,7 +121,7 @@ class SavePlan::TensorPlan {
         if (copy_ != nullptr || !planned_.is_same_folder) {
             model_.copied.push_back({tensor_.message(), *payload(),
                                      copy_ != nullptr ? *copy_ : location, nullptr, false,
-                                     checkpoint_name(), change_});
+                                     weight_name(), change_});
         } else if (change_ != nullptr) {
             note_loaded_file();
             keep_inline();
@@ -165,8 +165,8 @@ class SavePlan::TensorPlan {
         }
     }
 
-    // Whether the tensor is one of the initializers of a checkpoint. A sparse one cannot be.
-    [[nodiscard]] bool is_in_checkpoint() {
+    // Whether the tensor is one of the initializers for a file of weights. A sparse one cannot be.
+    [[nodiscard]] bool is_weight() {
         const std::string_view path = path_;
         if (!options_.names && path.starts_with("graph.sparse_initializer[") &&
             path.ends_with(".values")) {
@@ -176,11 +176,11 @@ class SavePlan::TensorPlan {
         return !options_.names || options_.names->contains(header().name);
     }
 
-    void refuse_in_checkpoint() {
+    void refuse_as_weight() {
         plan_.not_carried_.push_back(in_quotes(header().name) + ", of type STRING");
     }
 
-    void put_into_checkpoint() {
+    void put_with_weights() {
         note_loaded_file();
         move(payload() != nullptr ? *payload() : decoded(*values_), options_.location);
     }
@@ -234,13 +234,13 @@ class SavePlan::TensorPlan {
 
     void move(const tensor::Payload& values, const std::string& location) {
         model_.moved.push_back({tensor_.message(), values,
-                                plan_.group(location, options_.layout, true), checkpoint_name(),
+                                plan_.group(location, options_.layout, true), weight_name(),
                                 change_});
     }
 
     // The name of the tensor in a file of weights. Only the initializers of the main graph have
     // names of their own.
-    [[nodiscard]] std::string checkpoint_name() const {
+    [[nodiscard]] std::string weight_name() const {
         return path_.starts_with(kInitializers) ? std::string(header().name) : path_;
     }
 

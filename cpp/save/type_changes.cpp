@@ -221,9 +221,8 @@ TypeChanges find_type_changes(const model::Document& document, const model::Inli
     return changes;
 }
 
-TypeChanges find_checkpoint_changes(
-    const model::Document& document, const TypesOf& types_of,
-    const std::optional<std::set<std::string, std::less<>>>& names) {
+TypeChanges find_weight_changes(const model::Document& document, const TypesOf& types_of,
+                                const std::optional<std::set<std::string, std::less<>>>& names) {
     Candidates found;
     source::guard_reads(document.source(), [&] {
         const auto graph = document.root().child(field<"ModelProto.graph">);

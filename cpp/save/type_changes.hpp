@@ -69,7 +69,7 @@ struct TypeChanges {
 
 /// The same for a file of weights, which has no nodes: of the initializers of the main graph, or of
 /// some of them. Names stay.
-[[nodiscard]] TypeChanges find_checkpoint_changes(
+[[nodiscard]] TypeChanges find_weight_changes(
     const model::Document& document, const TypesOf& types_of,
     const std::optional<std::set<std::string, std::less<>>>& names);
 

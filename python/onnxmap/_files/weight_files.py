@@ -22,8 +22,8 @@ from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
 from onnxmap._read.npz_archive import model_of, open_regular
 from onnxmap._show.display import describe_html
-from onnxmap._write.documents import write_checkpoint
-from onnxmap._write.options import CheckpointOptions
+from onnxmap._write.documents import write_weights
+from onnxmap._write.options import WeightsOptions
 from onnxmap.errors import EditError, OnnxMapError, ParseError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Keys = Mapping[str, str] | Callable[[str], str] | None
 
 _HEAD_BYTES = 512  # of a file, which show its format
-_CHECKPOINTS = (".safetensors", ".safetensors.index.json")
+_SAFETENSORS = (".safetensors", ".safetensors.index.json")
 
 
 def from_arrays(
@@ -109,7 +109,7 @@ def load_safetensors(
     if not is_url(name):
         folder = os.path.dirname(absolute_path(name))  # noqa: PTH120 -- bytes
         opened = Options(**options, external_root=folder)
-        with _naming_what_is_there(os.fsdecode(name), *_CHECKPOINTS):
+        with _naming_what_is_there(os.fsdecode(name), *_SAFETENSORS):
             return Model(_core.load_safetensors(name, opened, folder), None, opened)
     opened = Options(**options, storage_options=storage_options)
     url, remote = os.fsdecode(name), _remote.files
@@ -168,7 +168,7 @@ def save_safetensors(
     Example:
         >>> onnxmap.save_safetensors(model, "model.safetensors", "*.weight")  # doctest: +SKIP
     """
-    options = CheckpointOptions(
+    options = WeightsOptions(
         metadata=metadata, max_shard_size_bytes=max_shard_size_bytes, dtype=dtype,
         allow_loss=allow_loss, overwrite=overwrite, replace_read_only=replace_read_only, sync=sync,
         progress=progress,
@@ -246,7 +246,7 @@ def extract_weights(
     extension = pathlib.Path(os.fsdecode(path)).suffix
     if extension not in (".safetensors", ".npz", ".npy"):
         raise ValueError(f"the path must end in .safetensors, .npz or .npy, not {extension!r}")
-    options = CheckpointOptions(for_numpy=extension != ".safetensors", **given)
+    options = WeightsOptions(for_numpy=extension != ".safetensors", **given)
     return _write(model, path, names, options)
 
 
@@ -318,7 +318,7 @@ def _renamed(key: str, keys: Keys) -> str:
 
 
 def _write(
-    model: Any, path: Path, names: Sequence[str] | str | None, options: CheckpointOptions
+    model: Any, path: Path, names: Sequence[str] | str | None, options: WeightsOptions
 ) -> SaveReport:
     found = written_of(model, path, None, False)
     if names is not None:
@@ -328,4 +328,4 @@ def _write(
             text = f"no initializer matches {escape(repr(names))}"
             raise UnknownNameError(text, code="name.unknown", name=names)
         options = replace(options, names=chosen)
-    return write_checkpoint(found, path, options)
+    return write_weights(found, path, options)

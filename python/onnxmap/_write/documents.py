@@ -16,7 +16,7 @@ from onnxmap._base.file_forms import BINARY, FileForm, check_not_weights, form_o
 from onnxmap._base.later import import_module
 from onnxmap._show.progress import Progress
 from onnxmap._write.new_types import TypesByPattern
-from onnxmap._write.options import CheckpointOptions, SaveOptions, SaveReport
+from onnxmap._write.options import SaveOptions, SaveReport, WeightsOptions
 from onnxmap._write.paths import local_path
 from onnxmap._write.streams import own_stream
 from onnxmap._write.text_files import locations_in_text, text_of
@@ -102,7 +102,7 @@ def write_documents(
     return _save(placed, options, copies=None if copies is None else dict(copies))
 
 
-def write_checkpoint(model: Written, path: Path, options: CheckpointOptions) -> SaveReport:
+def write_weights(model: Written, path: Path, options: WeightsOptions) -> SaveReport:
     """Write the initializers of a model to a file of weights, or to shards with an index."""
     place = local_path(path)
     options = replace(options, external_data=os.path.basename(place))

@@ -92,9 +92,7 @@ class SaveOptions:
     @property
     def location(self) -> bytes:
         """The name of the file that `external_data` names, if it names one."""
-        return (
-            os.fsencode(self.external_data or b"") if self.kind in ("file", "checkpoint") else b""
-        )
+        return os.fsencode(self.external_data or b"") if self.kind in ("file", "weights") else b""
 
     def check(self) -> None:
         """Raise TypeError or ValueError if the options of a user do not fit together."""
@@ -144,8 +142,8 @@ class SaveOptions:
 
 
 @dataclass(frozen=True)
-class CheckpointOptions(SaveOptions):
-    """Those of `save_safetensors` and `extract_weights`."""
+class WeightsOptions(SaveOptions):
+    """The options of `save_safetensors` and `extract_weights`."""
 
     names: Sequence[str] | None = None
     metadata: bool = True
@@ -161,4 +159,4 @@ class CheckpointOptions(SaveOptions):
     @property
     def kind(self) -> str:
         """See SaveOptions."""
-        return "checkpoint"
+        return "weights"
