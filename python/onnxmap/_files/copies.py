@@ -89,16 +89,16 @@ def copy_model(
     how = SaveOptions(
         overwrite=overwrite, replace_read_only=replace_read_only, sync=sync, progress=progress
     )
-    place = Place(path, new_path, how)
+    destination = Destination(path, new_path, how)
     with load(path, **options) as model:
         files = _core.file_paths(model._open())
-        copies = place.new_locations(files, place.neighbours(files))
-        place.check_free(copies.values())
-        report = place.save(model, copies)
+        copies = destination.new_locations(files, destination.neighbours(files))
+        destination.check_free(copies.values())
+        report = destination.save(model, copies)
     return CopyReport(**vars(report), copies=copies)
 
 
-class Place:
+class Destination:
     """Where a model goes, and its data files beside it.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._files.copies import Place
+from onnxmap._files.copies import Destination
 from onnxmap._files.load import load
 from onnxmap._write.options import SaveOptions, SaveReport
 from onnxmap.errors import SaveError, UnsafePathError
@@ -93,33 +93,33 @@ def move_model(
     how = SaveOptions(
         overwrite=overwrite, replace_read_only=replace_read_only, sync=sync, progress=progress
     )
-    place = Place(path, new_path, how, may_stay=True)
-    if place.old is None:
+    destination = Destination(path, new_path, how, may_stay=True)
+    if destination.old is None:
         raise SaveError("only a local file can be moved", code="save.not_local")
-    if os.path.islink(place.old):
+    if os.path.islink(destination.old):
         message = f"{os.fsdecode(path)} is a symbolic link; move the file that it leads to"
         raise SaveError(message, code="save.link")
-    with load(place.old, **options) as model:
-        return _Move(place, place.old, model, how).carry_out()
+    with load(destination.old, **options) as model:
+        return _Move(destination, destination.old, model, how).carry_out()
 
 
 class _Move:
     """What happens to the data files, by location: the new location, or why a file stays."""
 
-    def __init__(self, place: Place, old: str, model: Model, how: SaveOptions) -> None:
-        self._place, self._old, self._model, self._how = place, old, model, how
+    def __init__(self, destination: Destination, old: str, model: Model, how: SaveOptions) -> None:
+        self._destination, self._old, self._model, self._how = destination, old, model, how
         self._folder = os.path.dirname(old)
         self._moves: dict[str, str] = {}
         self._copies: dict[str, str] = {}
         self._stays: dict[str, str] = {}
         files = _core.file_paths(model._open())
         self._paths = {each: path for each, path in files.items() if path is not None}
-        others = place.neighbours(files)
+        others = destination.neighbours(files)
         if (user := others.user_of(old)) is not None:
             message = f"{user} is a view of {old}, and would lose its weights"
             raise SaveError(message, code="save.own_data")
-        is_same_folder = place.is_same_folder()
-        for location, new in place.new_locations(files, others).items():
+        is_same_folder = destination.is_same_folder()
+        for location, new in destination.new_locations(files, others).items():
             why = self._why_it_stays(location, others)
             may_stay = is_same_folder and (why or new == posixpath.normpath(location))
             if why or may_stay:
@@ -127,7 +127,7 @@ class _Move:
             if not may_stay:
                 can_rename = not why and self._can_rename(self._paths[location], new)
                 (self._moves if can_rename else self._copies)[location] = new
-        place.check_free([*self._moves.values(), *self._copies.values()])
+        destination.check_free([*self._moves.values(), *self._copies.values()])
 
     def _why_it_stays(self, location: str, others: _core.Neighbours) -> str:
         """Why a data file must stay where it is; empty if it may be moved."""
@@ -144,20 +144,20 @@ class _Move:
 
     def _can_rename(self, path: str, new: str) -> bool:
         """Whether a new location is in the same file system, and nothing is replaced there."""
-        names = self._place.path, os.path.join(self._place.folder, new)
+        names = self._destination.path, os.path.join(self._destination.folder, new)
         is_taken = any(map(os.path.lexists, names))
-        return not is_taken and _share_file_system(path, self._place.folder)
+        return not is_taken and _share_file_system(path, self._destination.folder)
 
     def carry_out(self) -> MoveReport:
         """Move the files."""
-        place, report = self._place, SaveReport()
-        old, new = (os.path.split(os.fsencode(path)) for path in (self._old, place.path))
-        was_there = os.path.lexists(place.path)
+        destination, report = self._destination, SaveReport()
+        old, new = (os.path.split(os.fsencode(path)) for path in (self._old, destination.path))
+        was_there = os.path.lexists(destination.path)
         # Several spellings of one location have one new location.
         renamed = {(new[0], os.fsencode(to)): self._at(at) for at, to in self._moves.items()}
         copied = {(new[0], os.fsencode(to)): at for at, to in self._copies.items()}
         with ExitStack() as undo:
-            if renamed or copied or not _share_file_system(self._old, place.folder):
+            if renamed or copied or not _share_file_system(self._old, destination.folder):
                 report = self._saved(undo, [*renamed, *copied])
                 for file in () if was_there else (*copied, new):
                     undo.callback(self._could_remove, file)
@@ -173,7 +173,7 @@ class _Move:
             else:
                 self._rename({new: old}, undo)
             undo.pop_all()
-        moved, kept = {self._old: place.path}, dict[str, str]()
+        moved, kept = {self._old: destination.path}, dict[str, str]()
         moved |= {_path(at): _path(to) for to, at in renamed.items()}
         left_over = list(report.left_over)
         for to, at in copied.items():
@@ -191,7 +191,7 @@ class _Move:
             folders.make(*file)
         names = {os.fsencode(at): os.fsencode(to) for at, to in self._moves.items()}
         _core.rename_locations(self._model._open(), names)
-        return self._place.save(self._model, self._copies)
+        return self._destination.save(self._model, self._copies)
 
     def _at(self, location: str) -> File:
         return os.fsencode(self._folder), os.fsencode(location)

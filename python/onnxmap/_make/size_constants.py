@@ -17,7 +17,7 @@ _Array: TypeAlias = np.ndarray[Any, Any]
 _MOST_BYTES = 1 << 28  # of a state that is made
 
 
-class _Place(NamedTuple):
+class _SizePlace(NamedTuple):
     """An input of a node that is a constant, and what this is to hold."""
 
     path: str
@@ -43,8 +43,8 @@ def dim_report(
         certain: those that can be rewritten, with what the core knows of each.
         ir_version: of the model.
     """
-    groups: dict[Any, list[_Place]] = {}
-    for place in itertools.starmap(_Place, certain):
+    groups: dict[Any, list[_SizePlace]] = {}
+    for place in itertools.starmap(_SizePlace, certain):
         groups.setdefault((place.constant, place.is_state, place.changes), []).append(place)
     done: dict[str, None] = {}
     for group in groups.values():
@@ -53,7 +53,7 @@ def dim_report(
     return DimReport(value_infos, [path for path in places if path not in done], [*done])
 
 
-def _rewrite(group: list[_Place], may_add: bool) -> bool:
+def _rewrite(group: list[_SizePlace], may_add: bool) -> bool:
     """Rewrite the constant of some places, or give them another one, if that is possible."""
     first = group[0]
     body, name = first.body, first.user.inputs[first.input]
@@ -77,7 +77,7 @@ def _rewrite(group: list[_Place], may_add: bool) -> bool:
     return True
 
 
-def _changed(place: _Place) -> _Array | None:
+def _changed(place: _SizePlace) -> _Array | None:
     """The new values of a constant; None if they cannot be made."""
     try:
         if isinstance(place.maker, _core.Node):

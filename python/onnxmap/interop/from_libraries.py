@@ -19,11 +19,11 @@ from onnxmap._files.model import Model
 from onnxmap.errors import ExternalDataError, TensorError
 from onnxmap.interop.without_weights import (
     VALUE_FIELDS,
-    Place,
+    FileRange,
     clear_values,
     entries_of,
     give_values,
-    place_of,
+    range_of,
 )
 from onnxmap.types import message_type
 
@@ -127,7 +127,7 @@ class _Values:
 
     def __init__(self, documents: list[_core.Document]) -> None:
         self._documents = documents
-        self._by_place: dict[Place, list[_core.Tensor]] = {}
+        self._by_range: dict[FileRange, list[_core.Tensor]] = {}
         self._by_entry: dict[tuple[tuple[str, str], ...], list[_core.Tensor]] = {}
         for document in documents:
             for _, tensor in document.tensors():
@@ -137,11 +137,11 @@ class _Values:
         if tensor.is_external:
             self._by_entry.setdefault(_entry_key(tensor.proto), []).append(tensor)
         try:
-            place = place_of(tensor)
+            stored = range_of(tensor)
         except (TensorError, ExternalDataError):
             return  # no structure refers to it
-        if place is not None:
-            self._by_place.setdefault(place, []).append(tensor)
+        if stored is not None:
+            self._by_range.setdefault(stored, []).append(tensor)
 
     def of_tensors(self, document: _core.Document) -> dict[int, _core.Tensor]:
         """Return the tensors that have the values of a structure's, by the positions of these.
@@ -166,8 +166,8 @@ class _Values:
         entries = entries_of(message)
         found: list[_core.Tensor] = []
         with suppress(KeyError, ValueError):
-            place = Place(entries["location"], int(entries["offset"]), int(entries["length"]))
-            found = self._by_place.get(place, [])
+            stored = FileRange(entries["location"], int(entries["offset"]), int(entries["length"]))
+            found = self._by_range.get(stored, [])
         return _best(found or self._by_entry.get(_entry_key(message), []), tensor)
 
     @cached_property

@@ -9,7 +9,7 @@ from onnxmap._write.options import MOST_FOR_PROTOBUF
 from onnxmap.errors import SaveError, TensorError
 from onnxmap.interop.from_libraries import descriptor
 from onnxmap.interop.protobuf import message_class
-from onnxmap.interop.without_weights import clear_values, is_large, place_of, refer, structure_of
+from onnxmap.interop.without_weights import clear_values, is_large, range_of, refer, structure_of
 from onnxmap.types import MessageType
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def _refer(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
     if is_inline or not is_large(tensor):
         return
     try:
-        place = place_of(tensor)
+        stored = range_of(tensor)
     except TensorError:
         return  # values that do not fit their shape stay as they are
-    if place is not None:
-        refer(message, *place)
+    if stored is not None:
+        refer(message, *stored)
 
 
 def _drop(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:

@@ -35,7 +35,7 @@ _BEFORE_THE_NAME = [
 ]
 
 
-class Place(NamedTuple):
+class FileRange(NamedTuple):
     """The bytes of a file that are a tensor's values."""
 
     file: str  # an absolute path, or a URL
@@ -95,7 +95,7 @@ def put_inline(message: Message, tensor: _core.Tensor) -> None:
     message.raw_data = values
 
 
-def place_of(tensor: _core.Tensor) -> Place | None:
+def range_of(tensor: _core.Tensor) -> FileRange | None:
     """Return where a file has the values as they are; None if no file does.
 
     Raises:
@@ -104,7 +104,7 @@ def place_of(tensor: _core.Tensor) -> Place | None:
     file, offset, nbytes = tensor.file, tensor.offset, tensor._stored_nbytes
     if not file or offset is None or not nbytes or tensor.proto.HasField("segment"):
         return None
-    return Place(absolute_or_url(file), offset, nbytes)
+    return FileRange(absolute_or_url(file), offset, nbytes)
 
 
 class Tokens:
