@@ -63,7 +63,7 @@ std::unique_ptr<ReferencePlan> make_plan(const ProtoView& model, const py::bytes
 
 // Calls a Python function with (done, total), and lets signals interrupt the work.
 save::Progress progress_of(const py::object& progress) {
-    return [progress = shared(progress)](std::uint64_t done, std::uint64_t total) {
+    return [progress = thread_safe(progress)](std::uint64_t done, std::uint64_t total) {
         const WithLock locked;
         check_signals();
         if (!progress->is_none()) (*progress)(done, total);
@@ -72,7 +72,7 @@ save::Progress progress_of(const py::object& progress) {
 
 // Writes to a function that takes bytes.
 save::SinkFunction sink_of(const py::object& take) {
-    return save::SinkFunction([take = shared(take)](ByteView bytes) {
+    return save::SinkFunction([take = thread_safe(take)](ByteView bytes) {
         const WithLock locked;
         (*take)(to_bytes(bytes));
     });
@@ -87,7 +87,7 @@ void write_to(const save::FileContent& parts, const py::object& take) {
 
 save::SaveRequest::Encode encoder_of(const py::object& encode) {
     if (encode.is_none()) return nullptr;
-    return [encode = shared(encode)](const save::FileContent& model) {
+    return [encode = thread_safe(encode)](const save::FileContent& model) {
         const WithLock locked;
         const py::list taken;
         write_to(model, taken.attr("append"));
@@ -136,7 +136,7 @@ PlanOptions plan_options(const py::object& options) {
 // The types that Python chooses for initializers, given their names; None: the type stays.
 save::TypesOf types_of(const py::object& choose) {
     if (choose.is_none()) return nullptr;
-    return [choose = shared(choose)](std::span<const std::string> names) {
+    return [choose = thread_safe(choose)](std::span<const std::string> names) {
         const WithLock locked;
         std::vector<const onnx::DataTypeInfo*> types;
         const py::object chosen = (*choose)(list_of(names, to_str));

@@ -11,7 +11,7 @@ WithLock::WithLock() {
     state_ = PyGILState_Ensure();
 }
 
-ThreadSafeObject shared(const pybind11::object& object) {
+ThreadSafeObject thread_safe(const pybind11::object& object) {
     return {new pybind11::object(object), [](const pybind11::object* each) {
                 if (Py_IsInitialized() == 0) return;
                 const WithLock locked;

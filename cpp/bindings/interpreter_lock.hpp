@@ -65,7 +65,7 @@ class WithLock {
 /// A Python object that any thread may copy and release without the lock, even after the
 /// interpreter has ended. The object then leaks, but the process is about to end.
 using ThreadSafeObject = std::shared_ptr<const pybind11::object>;
-[[nodiscard]] ThreadSafeObject shared(const pybind11::object& object);
+[[nodiscard]] ThreadSafeObject thread_safe(const pybind11::object& object);
 
 /// Throws the exception of a signal handler that is due, such as KeyboardInterrupt after Ctrl-C.
 /// Needs the lock.

@@ -16,7 +16,7 @@ namespace {
 class PythonReader final : public source::RangeReader {
   public:
     explicit PythonReader(const py::object& file)
-        : file_(shared(file)),
+        : file_(thread_safe(file)),
           url_(to_text(file.attr("url"))),
           state_(to_text(file.attr("state"))),
           size_(file.attr("size").cast<std::uint64_t>()),
@@ -78,7 +78,7 @@ int number_of(const py::error_already_set& error) {
 
 class PythonFolder final : public source::RemoteFolder {
   public:
-    explicit PythonFolder(const py::object& folder) : folder_(shared(folder)) {}
+    explicit PythonFolder(const py::object& folder) : folder_(thread_safe(folder)) {}
 
     [[nodiscard]] std::string url_of(std::string_view location) const override {
         const WithLock locked;
