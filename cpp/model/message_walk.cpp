@@ -1,12 +1,12 @@
 #include "model/message_walk.hpp"
 
-#include <array>
 #include <optional>
 #include <vector>
 
 #include "base/error.hpp"
 #include "model/document.hpp"
 #include "model/structure_pages.hpp"
+#include "onnx/holders.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -15,29 +15,15 @@ using onnx::field;
 
 namespace {
 
-using Holders = std::array<bool, onnx::detail::kMessageCount>;
-
-// For each message type, whether it can contain a message of one type, at any depth: a fixed point
-// of the schema.
-consteval Holders find_holders(std::string_view type_name) {
-    Holders holds{};
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t i = 0; i < holds.size(); ++i) {
-            for (const wire::FieldRow& row : onnx::detail::kTables[i].fields) {
-                if (!row.is_message() || holds[i]) continue;
-                if (row.type_name == type_name || holds[row.type_index]) {
-                    holds[i] = changed = true;
-                }
-            }
-        }
-    }
-    return holds;
+// Each message type that can contain a message of one type, at any depth.
+consteval onnx::Holders holders_of(std::string_view type_name) {
+    return onnx::find_holders(
+        [=](const wire::FieldRow& row) { return row.is_message() && row.type_name == type_name; });
 }
 
-constexpr Holders kHoldTensors = find_holders("TensorProto");
-constexpr Holders kHoldNodes = find_holders("NodeProto");
-constexpr Holders kHoldGraphs = find_holders("GraphProto");
+constexpr onnx::Holders kHoldTensors = holders_of("TensorProto");
+constexpr onnx::Holders kHoldNodes = holders_of("NodeProto");
+constexpr onnx::Holders kHoldGraphs = holders_of("GraphProto");
 
 using Visit = std::function<void(const std::string&, const onnx::Message&, std::uint64_t list)>;
 
@@ -50,7 +36,7 @@ class Walk {
   public:
     // `holders`: of the messages of the type `wanted`. The load pass counts the messages below the
     // root, this walk counts the root, too.
-    Walk(const wire::MessageTable& wanted, const Holders& holders, std::uint32_t max_depth,
+    Walk(const wire::MessageTable& wanted, const onnx::Holders& holders, std::uint32_t max_depth,
          const Visit& visit, StructurePages* pages = nullptr)
         : wanted_(wanted),
           holders_(holders),
@@ -139,7 +125,7 @@ class Walk {
     }
 
     const wire::MessageTable& wanted_;
-    const Holders& holders_;
+    const onnx::Holders& holders_;
     std::uint32_t depth_left_;
     const Visit& visit_;
     StructurePages* pages_;

@@ -5,19 +5,19 @@
 
 #include "onnx/schema.hpp"
 
-namespace onnxmap::surgery {
+namespace onnxmap::onnx {
 
-using Holders = std::array<bool, onnx::detail::kMessageCount>;
+using Holders = std::array<bool, detail::kMessageCount>;
 
 /// For each message type, whether it, or a message in it, has a field that is wanted: a fixed point
 /// of the schema.
 template <class IsWanted>
-[[nodiscard]] Holders find_holders(IsWanted&& is_wanted) {
+[[nodiscard]] constexpr Holders find_holders(const IsWanted& is_wanted) {
     Holders holds{};
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t i = 0; i < holds.size(); ++i) {
-            for (const wire::FieldRow& row : onnx::detail::kTables[i].fields) {
+            for (const wire::FieldRow& row : kSchema.messages[i].fields) {
                 const bool has = is_wanted(row) || (row.is_message() && holds[row.type_index]);
                 if (has && !holds[i]) holds[i] = changed = true;
             }
@@ -26,4 +26,4 @@ template <class IsWanted>
     return holds;
 }
 
-}  // namespace onnxmap::surgery
+}  // namespace onnxmap::onnx

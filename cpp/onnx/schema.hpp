@@ -72,14 +72,14 @@ struct Name {
     char chars[N];
 };
 
-consteval const wire::MessageTable& find_message(std::string_view name) {
+consteval const wire::MessageTable& table_named(std::string_view name) {
     return kTables[message_index(name)];
 }
 
 consteval const wire::FieldRow& find_field(std::string_view path) {
     // A loop without a comparison with null, which gcc 12 rejects at compile time under UBSan.
     const std::size_t dot = path.rfind('.');
-    for (const wire::FieldRow& row : find_message(path.substr(0, dot)).fields) {
+    for (const wire::FieldRow& row : table_named(path.substr(0, dot)).fields) {
         if (row.name == path.substr(dot + 1)) return row;
     }
     throw "no such field";
@@ -90,7 +90,7 @@ consteval const wire::FieldRow& find_field(std::string_view path) {
 inline constexpr wire::Schema kSchema{detail::kTables, rows::kEnums};
 
 template <detail::Name name>
-inline constexpr const wire::MessageTable& message = detail::find_message(name.view());
+inline constexpr const wire::MessageTable& message = detail::table_named(name.view());
 
 template <detail::Name path>
 inline constexpr const wire::FieldRow& field = detail::find_field(path.view());

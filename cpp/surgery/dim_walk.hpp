@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "onnx/holders.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
-#include "surgery/holders.hpp"
 
 namespace onnxmap::surgery {
 
@@ -40,7 +40,8 @@ class DimWalk {
         return &row == &kDims || holds_[row.type_index];
     }
 
-    Holders holds_ = find_holders([](const wire::FieldRow& row) { return &row == &kDims; });
+    onnx::Holders holds_ =
+        onnx::find_holders([](const wire::FieldRow& row) { return &row == &kDims; });
 };
 
 }  // namespace onnxmap::surgery

@@ -1,7 +1,7 @@
 #include "surgery/strip.hpp"
 
 #include "model/edit_message.hpp"
-#include "surgery/holders.hpp"
+#include "onnx/holders.hpp"
 
 namespace onnxmap::surgery {
 
@@ -47,7 +47,7 @@ class Stripping {
 
     const model::Document& document_;
     const Words& words_;
-    Holders holds_ = find_holders(is_words);
+    onnx::Holders holds_ = onnx::find_holders(is_words);
 };
 
 }  // namespace
