@@ -17,8 +17,8 @@ namespace {
 using tensor::Conversion;
 using tensor::packed_nbytes;
 
-// The work that one thread does at a time: elements of one item, or several whole items that are
-// neighbours.
+// The work that one thread does at a time: elements of one item, or a batch, which is several whole
+// items that lie close together.
 struct Task {
     std::uint32_t first;  // item
     std::uint32_t items;
@@ -35,8 +35,8 @@ constexpr std::size_t kAskedAhead = 16;
 // The most bytes of arrays that one task makes. Between tasks the thread checks whether to stop.
 constexpr std::uint64_t kMadeAtOnce = 8 << 20;
 
-// Bytes per read if the bytes do not go straight into an array: small neighbours, and values that
-// are converted. For a local file they fit into the second-level cache.
+// Bytes per read if the bytes do not go straight into an array: batches, and values that are
+// converted. For a local file they fit into the second-level cache.
 std::uint64_t buffer_nbytes(const source::Source& source) {
     const std::uint64_t nbytes = source.read_habits().nbytes;
     return source.splits_reads() ? nbytes : nbytes / 8;
@@ -72,7 +72,7 @@ class Reader {
             if (task.items == 1) {
                 read_part(task);
             } else {
-                read_neighbours(task);
+                read_batch(task);
             }
         });
         plan_.check_again(items_);
@@ -111,9 +111,9 @@ class Reader {
                 ++i;
                 continue;
             }
-            const std::size_t end = end_of_neighbours(i);
+            const std::size_t end = end_of_batch(i);
             if (end > i + 1) {
-                add_neighbours(i, end);
+                add_batch(i, end);
                 i = end;
             } else {
                 split(i++);
@@ -121,7 +121,7 @@ class Reader {
         }
     }
 
-    [[nodiscard]] std::size_t end_of_neighbours(std::size_t first) const {
+    [[nodiscard]] std::size_t end_of_batch(std::size_t first) const {
         const source::Source& source = *plan_.source(items_[first]);
         const std::uint64_t most = buffer_nbytes(source);
         const std::uint64_t gap = source.read_habits().gap;
@@ -155,7 +155,7 @@ class Reader {
         }
     }
 
-    void add_neighbours(std::size_t first, std::size_t behind) {
+    void add_batch(std::size_t first, std::size_t behind) {
         const auto items = items_.subspan(first, behind - first);
         std::uint64_t end = 0;
         for (const Item& item : items) end = std::max(end, item.stored_end());
@@ -200,7 +200,7 @@ class Reader {
         done_.fetch_add(task.count * itemsize, std::memory_order_relaxed);
     }
 
-    void read_neighbours(const Task& task) {
+    void read_batch(const Task& task) {
         const auto items = items_.subspan(task.first, task.items);
         const std::uint64_t begin = task.range.begin;
         std::vector<std::uint8_t> buffer(task.range.nbytes());

@@ -1,5 +1,5 @@
 // Reads many tensors into fresh arrays, with several threads: large tensors in parts, small
-// neighbours together. Uses read calls, not mappings: a copy then maps no page of the file in this
+// ones in batches. Uses read calls, not mappings: a copy then maps no page of the file in this
 // process, and a truncated file is an error.
 #pragma once
 

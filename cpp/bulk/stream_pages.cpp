@@ -16,8 +16,8 @@ constexpr std::uint64_t kMebibyte = 1 << 20;
 // to drop. On two processors and a virtual disk, a stream of 3.4 GB takes 2.0 to 2.3 s by touching,
 // and 2.9 to 3.4 s by asking.
 constexpr std::uint64_t kFar = kMebibyte;
-// The shortest run of neighbours, as a multiple of the read-ahead. Shorter runs do not pay, because
-// the system reads past their end.
+// The shortest run of views close together, as a multiple of the read-ahead. Shorter runs do not
+// pay, because the system reads past their end.
 constexpr std::uint64_t kLongRun = 4;
 // The reach of read-ahead, in read-aheads: the system reads one or two ahead of the thread that
 // touches pages first, which may be the reader.
@@ -86,8 +86,7 @@ void StreamPages::prefetch(const Chunk& chunk) {
 }
 
 // Whether pages are best touched in order from the chunk on: the system reads far ahead, and enough
-// neighbours follow. These are so close together that reading the gap takes no longer than seeking
-// past it.
+// views follow close by: reading the gap takes no longer than seeking past it.
 bool StreamPages::is_read_far_ahead(const Chunk& chunk) {
     if (read_ahead_ < kFar || read_ahead_ > most_read_ahead_) return false;
     if (chunk.begin < run_.begin || chunk.begin >= run_.end) {

@@ -29,7 +29,8 @@ constexpr std::size_t kAskedAhead = 32;
 // Blocks that are summed before they are joined. This bounds the memory for their results.
 constexpr std::size_t kBlocksAtOnce = 4096;
 
-// What one thread reads at a time: blocks of one item, or several whole items that are neighbours.
+// What one thread reads at a time: blocks of one item, or a batch, which is several whole items
+// that lie close together.
 struct Task {
     std::uint32_t first;  // item
     std::uint32_t items;
@@ -155,9 +156,9 @@ class StatsReader {
                 ++i;
                 continue;
             }
-            const std::size_t end = end_of_neighbours(i);
+            const std::size_t end = end_of_batch(i);
             if (end > i + 1) {
-                add_neighbours(i, end);
+                add_batch(i, end);
                 i = end;
             } else {
                 split(i++);
@@ -167,7 +168,7 @@ class StatsReader {
     }
 
     // Many items may share the same bytes, so their own bytes count, too.
-    [[nodiscard]] std::size_t end_of_neighbours(std::size_t first) const {
+    [[nodiscard]] std::size_t end_of_batch(std::size_t first) const {
         const auto items = plan_.items();
         const source::Source& source = plan_.source(items[first]);
         const std::uint64_t most = read_nbytes(source);
@@ -186,7 +187,7 @@ class StatsReader {
         return next;
     }
 
-    void add_neighbours(std::size_t first, std::size_t behind) {
+    void add_batch(std::size_t first, std::size_t behind) {
         const auto items = plan_.items().subspan(first, behind - first);
         std::uint64_t end = 0;
         for (const StatsItem& item : items) end = std::max(end, item.stored_end());
@@ -262,8 +263,7 @@ class StatsReader {
         if (task.items == 1) {
             sum_blocks(items.front(), task, bytes);
         } else {
-            for (const StatsItem& item : items)
-                sum_neighbour(item, bytes + (item.offset - task.offset));
+            for (const StatsItem& item : items) sum_item(item, bytes + (item.offset - task.offset));
         }
     }
 
@@ -276,7 +276,7 @@ class StatsReader {
         done_.fetch_add(task.nbytes, std::memory_order_relaxed);
     }
 
-    void sum_neighbour(const StatsItem& item, const std::uint8_t* bytes) {
+    void sum_item(const StatsItem& item, const std::uint8_t* bytes) {
         for_each_block(*item.type, 0, item.count, [&](std::uint64_t begin, auto end) {
             result(item).add(sum(item, begin, end, bytes + begin * item.type->bits / 8));
         });

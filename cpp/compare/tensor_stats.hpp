@@ -1,5 +1,5 @@
 // Statistics of the values of many tensors, in bounded memory. Several threads read and sum large
-// tensors in blocks, and small neighbours together.
+// tensors in blocks, and small ones in batches.
 #pragma once
 
 #include <atomic>
