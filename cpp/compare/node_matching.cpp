@@ -44,8 +44,8 @@ class NodeKeys {
         return key_;
     }
 
-    // `after`: the partner of the nearest matched node before this one.
-    std::string_view place(std::uint32_t i, std::uint32_t after) {
+    // The operator, and `after`: the partner of the nearest matched node before this one.
+    std::string_view type_after(std::uint32_t i, std::uint32_t after) {
         key_.clear();
         const Node node(nodes_.at(i));
         if (has_names_ && !node.name().empty()) return key_;
@@ -126,8 +126,8 @@ NodeMatching match_nodes(const model::Document& document_a, const Elements& a,
     if (matching.complete()) return found;
     const auto after_a = anchors_a(matching);
     const auto after_b = anchors_b(matching);
-    matching.pair_by([&](std::uint32_t i) { return in_a.place(i, after_a[i]); },
-                     [&](std::uint32_t j) { return in_b.place(j, after_b[j]); });
+    matching.pair_by([&](std::uint32_t i) { return in_a.type_after(i, after_a[i]); },
+                     [&](std::uint32_t j) { return in_b.type_after(j, after_b[j]); });
     return found;
 }
 

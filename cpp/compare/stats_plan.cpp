@@ -58,16 +58,16 @@ void StatsPlan::add(const model::Tensor& tensor, std::uint32_t requested_at) {
 }
 
 void StatsPlan::leave_strings_out() {
-    std::vector<std::uint32_t> places(results_.size());
+    std::vector<std::uint32_t> new_positions(results_.size());
     std::uint32_t kept = 0;
     for (std::size_t i = 0; i < results_.size(); ++i) {
-        places[i] = kept;
+        new_positions[i] = kept;
         if (results_[i].type == nullptr) continue;
         if (kept != i) results_[kept] = std::move(results_[i]);
         ++kept;
     }
     results_.resize(kept);
-    for (StatsItem& item : items_) item.result = places[item.result];
+    for (StatsItem& item : items_) item.result = new_positions[item.result];
 }
 
 std::uint32_t StatsPlan::source_number(const std::shared_ptr<const source::Source>& source) {

@@ -117,7 +117,7 @@ class Copy {
 };
 
 // Puts a field into the document's memory.
-Copied place(const Document& document, const wire::FieldRow& row, std::string_view content) {
+Copied keep_field(const Document& document, const wire::FieldRow& row, std::string_view content) {
     const ByteView bytes = document.editable().keep(text_value(row, content).encoded);
     return {bytes, bytes.last(content.size())};
 }
@@ -138,14 +138,14 @@ bool Rewrite::replace(const wire::FieldRow& /*row*/, const onnx::Message& /*mess
 void Rewrite::extend(const onnx::Message& /*original*/, const Add& /*add*/) const {}
 
 Copied empty_message(const Document& document, const wire::FieldRow& row) {
-    return place(document, row, {});
+    return keep_field(document, row, {});
 }
 
 Copied copy_message(const Document& document, const wire::FieldRow& row, const Original& original,
                     const Rewrite* rewrite) {
     Copy copy(document, original.document, rewrite);
     copy.add(original.message, row, document.limits().depth + 1);
-    const Copied made = place(document, row, copy.content);
+    const Copied made = keep_field(document, row, copy.content);
     for (const Copy::Owner& owner : copy.owners) {
         const onnx::Message message(*owner.table,
                                     made.content.subspan(owner.begin, owner.end - owner.begin),

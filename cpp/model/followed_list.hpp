@@ -58,9 +58,9 @@ class FollowedList {
         }
     }
 
-    /// Whether to look: it was read, or this was asked so often that as many walks over the list
-    /// would have taken as long as reading it.
-    [[nodiscard]] bool pays() {
+    /// Whether to call look(), which reads the list once: it was read already, or this was asked so
+    /// often that as many walks over the list would have taken as long as reading it.
+    [[nodiscard]] bool is_worth_reading() {
         const std::lock_guard lock(mutex_);
         return read_ != nullptr || ++asked_ > kMostWalks;
     }
@@ -95,7 +95,7 @@ class FollowedList {
     onnx::Pieces::Rows rows_;
     os::ForkSafeMutex mutex_;
     std::unique_ptr<Read> read_;   // null: all elements are to be read
-    unsigned asked_ = 0;           // for pays()
+    unsigned asked_ = 0;           // for is_worth_reading()
     std::uint64_t place_ = 0;      // in the log
     std::uint64_t followed_ = 0;   // Edits::count() then
     std::vector<EditStep> steps_;  // empty; keeps its memory

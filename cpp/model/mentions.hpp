@@ -56,7 +56,7 @@ class Mentions {
     /// How often a name is mentioned.
     [[nodiscard]] std::uint64_t count(std::string_view name) const;
     /// How many different names are mentioned, the empty one included.
-    [[nodiscard]] std::uint64_t names() const noexcept { return names_in_use_; }
+    [[nodiscard]] std::uint64_t name_count() const noexcept { return names_in_use_; }
 
     /// Calls visit(key, mention) for each mention of a name, in no order.
     template <class Visit>

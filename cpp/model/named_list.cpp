@@ -41,7 +41,8 @@ std::uint64_t NamedList::count(std::string_view name) const {
 std::uint64_t NamedList::names() const {
     if (document_.is_followed(fields_.message())) {
         const auto followed = document_.followed_names(fields_.message(), list_, name_);
-        return followed->look([&](const FollowedList::Read& now) { return now.mentions.names(); });
+        return followed->look(
+            [&](const FollowedList::Read& now) { return now.mentions.name_count(); });
     }
     NameTable known;
     fields_.for_each(list_, [&](const wire::Field& element) {

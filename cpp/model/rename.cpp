@@ -52,7 +52,7 @@ Renaming::Renaming(const Graph& graph, std::vector<Names> names)
 
 void Renaming::note(std::string_view name, const onnx::Message& message,
                     const wire::FieldRow& field, std::uint32_t index) {
-    if (const auto pair = before_.find(name)) places_.push_back({message, &field, index, *pair});
+    if (const auto pair = before_.find(name)) renamed_.push_back({message, &field, index, *pair});
 }
 
 // Notes the field `name` of each message of a list.
@@ -79,7 +79,7 @@ auto Renaming::captured_uses() {
 void Renaming::find_all() {
     const auto fields = document_.index(graph_);
     const auto followed = document_.followed_uses(graph_);
-    if (followed->pays()) {
+    if (followed->is_worth_reading()) {
         for (std::uint32_t pair = 0; pair < names_.size(); ++pair) {
             if (!names_[pair].before.empty()) find_before(pair, *fields, *followed);
         }
@@ -270,15 +270,15 @@ void Renaming::note_outputs(std::string_view name, const onnx::Message& node) {
 // among them: each node is read once, however often it mentions a value.
 void Renaming::note_shards() {
     const auto less = std::less<>();
-    const auto is_before = [&](const Place& a, const Place& b) {
+    const auto is_before = [&](const Renamed& a, const Renamed& b) {
         if (a.message.key() != b.message.key()) return less(a.message.key(), b.message.key());
         return less(a.field, b.field);
     };
-    std::ranges::stable_sort(places_, is_before);
-    const std::size_t count = places_.size();
+    std::ranges::stable_sort(renamed_, is_before);
+    const std::size_t count = renamed_.size();
     for (std::size_t i = 0; i < count; ++i) {
-        const onnx::Message node = places_[i].message;
-        if (!is_node(node) || (i > 0 && places_[i - 1].message.key() == node.key())) continue;
+        const onnx::Message node = renamed_[i].message;
+        if (!is_node(node) || (i > 0 && renamed_[i - 1].message.key() == node.key())) continue;
         for_each_shard(node, [&](const onnx::Message& spec, const wire::FieldRow& name) {
             note(spec.text(name), spec, name);
         });
@@ -341,11 +341,11 @@ void Renaming::apply() const {
     if (names_.empty()) return;
     check();
     std::vector<NewText> texts;
-    for (auto place = places_.begin(); place != places_.end();) {
-        const auto& [message, row, index, pair] = *place;
+    for (auto each = renamed_.begin(); each != renamed_.end();) {
+        const auto& [message, row, index, pair] = *each;
         texts.clear();
-        for (; place != places_.end() && place->field == row && place->message.is(message); ++place)
-            texts.push_back({place->index, names_[place->pair].after});
+        for (; each != renamed_.end() && each->field == row && each->message.is(message); ++each)
+            texts.push_back({each->index, names_[each->pair].after});
         set_texts(document_, message.current(), *row, texts);
     }
 }

@@ -68,7 +68,7 @@ class Renaming {
 
   private:
     // A text field, or one text of a repeated field, that becomes a new name.
-    struct Place {
+    struct Renamed {
         onnx::Message message;
         const wire::FieldRow* field;
         std::uint32_t index;  // of a repeated field
@@ -119,7 +119,7 @@ class Renaming {
     NameTable after_;                      // different ones
     NameFilter filter_;                    // of both
     std::vector<std::uint32_t> first_of_;  // of each of these: the first pair that has it
-    std::vector<Place> places_;
+    std::vector<Renamed> renamed_;
 };
 
 }  // namespace onnxmap::model

@@ -184,21 +184,21 @@ void Values::check_pieces() const {
     }
     // Otherwise a few bytes of a file, referred to by many pieces, would become an array of any
     // size.
-    using Place = std::pair<const source::Source*, std::uint64_t>;
-    std::vector<std::pair<Place, std::uint64_t>> ranges;  // where each begins and ends
+    using Start = std::pair<const source::Source*, std::uint64_t>;
+    std::vector<std::pair<Start, std::uint64_t>> ranges;  // where each begins and ends
     for (const Segment& segment : segments_->segments) {
         Values part = piece(segment);
         part.check_count();
         if (part.payload_ && part.payload_->nbytes > 0) {
             const Payload& bytes = *part.payload_;
-            ranges.emplace_back(Place(bytes.source.get(), bytes.offset),
+            ranges.emplace_back(Start(bytes.source.get(), bytes.offset),
                                 bytes.offset + bytes.nbytes);
         }
     }
     std::ranges::sort(ranges);
     for (std::size_t i = 1; i < ranges.size(); ++i) {
-        const auto& [place, end] = ranges[i - 1];
-        if (ranges[i].first < Place(place.first, end)) {
+        const auto& [begin, end] = ranges[i - 1];
+        if (ranges[i].first < Start(begin.first, end)) {
             fail(header_, "tensor.segment", "two of its segments refer to the same bytes");
         }
     }
