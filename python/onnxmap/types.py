@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._base.schema import is_repeated, message_rows, schema, type_name
-from onnxmap._base.text import escape, shape_in_words, type_in_words
+from onnxmap._base.text import shape_in_words, type_in_words
+from onnxmap.errors import printable
 
 Shape = tuple["int | str | None", ...]
 
@@ -63,7 +64,7 @@ def _str(self: Any) -> str:
             return f"optional {type_in_words(elem_type)}"
         case MapType(key_type, value_type):
             return f"map of {type_name(key_type)} to {type_in_words(value_type)}"
-    return f"opaque {escape(f'{self.domain}.{self.name}')}"
+    return f"opaque {printable(f'{self.domain}.{self.name}')}"
 
 
 class TensorType(NamedTuple):

@@ -11,12 +11,10 @@ if TYPE_CHECKING:
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
-escape = printable
-
 
 def shortened(text: str, most: int = 80) -> str:
     """Return text from a file on one line, printable and of at most that many characters."""
-    return escape(text if len(text) <= most else text[: most - 3] + "...")
+    return printable(text if len(text) <= most else text[: most - 3] + "...")
 
 
 def bytes_in_words(nbytes: float) -> str:
@@ -31,7 +29,7 @@ def shape_in_words(shape: Iterable[int | str | None] | None) -> str:
     """Return `[batch, 3, ?]`, `[]` for a scalar, or `unknown rank`, as messages and reprs do."""
     if shape is None:
         return "unknown rank"
-    return f"[{', '.join('?' if dim is None else escape(str(dim)) for dim in shape)}]"
+    return f"[{', '.join('?' if dim is None else printable(str(dim)) for dim in shape)}]"
 
 
 def type_in_words(declared: object) -> str:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnxmap import _core
 from onnxmap._base.paths import absolute_path, checked_name, is_url
-from onnxmap._base.text import escape
 from onnxmap._files.load import load
 from onnxmap._write.options import MOST_FOR_PROTOBUF, SaveReport
-from onnxmap.errors import SaveError
+from onnxmap.errors import SaveError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,8 +76,8 @@ def append(
             raise SaveError(text, code="save.text")
         known = {entry.key for entry in model.proto.metadata_props}
         for key in (key for key in entries if key in known):
-            text = f"metadata_props has the key {escape(repr(key))} already; save() can change it"
-            raise SaveError(text, code="save.key_exists")
+            text = f"metadata_props has the key {printable(repr(key))} already"
+            raise SaveError(f"{text}; save() can change it", code="save.key_exists")
         document = model._open()
         if document.nbytes <= MOST_FOR_PROTOBUF < document.nbytes + len(data):
             raise SaveError("the file would have more than 2 GiB", code="save.too_large")

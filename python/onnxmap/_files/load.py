@@ -12,10 +12,9 @@ import numpy as np
 from onnxmap import _core, _remote
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_path, checked_name, is_url
-from onnxmap._base.text import escape
 from onnxmap._files.model import Model
 from onnxmap._write.text_files import bytes_of_text_file
-from onnxmap.errors import REMEDIES, FileChangedError, ParseError
+from onnxmap.errors import REMEDIES, FileChangedError, ParseError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,7 +128,7 @@ def _load_text(name: bytes, options: Options) -> Model | None:
         root = _root(options, _folder_of(name))
         document = _core.load_buffer(found[0], "ModelProto", options, root, require_model=True)
     except ParseError as wrong:
-        place = escape(repr(os.fsdecode(name)))
+        place = printable(repr(os.fsdecode(name)))
         wrong.args = (f"{place}: {str(wrong).removeprefix('buffer: ')}",)
         raise wrong from None
     return Model(document, name, options, found[1])

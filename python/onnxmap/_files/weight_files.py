@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core, _remote
 from onnxmap._base.options import Options
 from onnxmap._base.paths import absolute_path, checked_name, is_url
-from onnxmap._base.text import escape
 from onnxmap._files.load import loads, wrap
 from onnxmap._files.model import Model
 from onnxmap._files.save import written_of
@@ -24,7 +23,7 @@ from onnxmap._read.npz_archive import model_of, open_regular
 from onnxmap._show.display import describe_html
 from onnxmap._write.documents import write_weights
 from onnxmap._write.options import WeightsOptions
-from onnxmap.errors import EditError, OnnxMapError, ParseError, UnknownNameError
+from onnxmap.errors import EditError, OnnxMapError, ParseError, UnknownNameError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -325,7 +324,7 @@ def _write(
         initializers = _core.wrap(found.proto.graph).initializers
         chosen = [initializers[name].name for name in initializers._selected(names)]
         if isinstance(names, str) and not chosen:
-            text = f"no initializer matches {escape(repr(names))}"
+            text = f"no initializer matches {printable(repr(names))}"
             raise UnknownNameError(text, code="name.unknown", name=names)
         options = replace(options, names=chosen)
     return write_weights(found, path, options)

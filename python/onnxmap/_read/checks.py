@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from onnxmap import _core
-from onnxmap._base.text import escape
 from onnxmap._show.display import describe_html
 from onnxmap._show.unknown_names import nearest, suggestion
-from onnxmap.errors import CheckError
+from onnxmap.errors import CheckError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,8 +104,8 @@ class Finding:
         return _BY_NAME[self.rule].text
 
     def __str__(self) -> str:
-        place = f"{escape(self.where)}: " if self.where else ""
-        return f"{place}{escape(self.message)} [{self.rule}]"
+        place = f"{printable(self.where)}: " if self.where else ""
+        return f"{place}{printable(self.message)} [{self.rule}]"
 
 
 @dataclass(frozen=True)
@@ -190,8 +189,8 @@ class CheckReport(Sequence[Finding]):
             rule, found = _BY_NAME[name], by_rule[name]
             printed = found[: 1 if rule.severity == "hint" else most]
             for each in printed:
-                place = f" ({escape(each.where)})" if each.where else ""
-                yield f"{rule.severity} {name}: {escape(each.message)}{place}"
+                place = f" ({printable(each.where)})" if each.where else ""
+                yield f"{rule.severity} {name}: {printable(each.message)}{place}"
             if (left := self.counts.get(name, len(found)) - len(printed)) > 0:
                 yield f"  and {left} more"
             yield f"  {rule.advice} ({rule.source})"

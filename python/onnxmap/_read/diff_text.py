@@ -10,7 +10,8 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import counted, escape, shape_in_words
+from onnxmap._base.text import counted, shape_in_words
+from onnxmap.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,19 +59,19 @@ def _line(each: Any) -> str:
     if hasattr(each, "dtype_a"):
         return _tensor(each)
     name = _quoted(each.name) if each.name else "without a name"
-    operator = f"{escape(each.op_type)} " if hasattr(each, "op_type") else ""
-    place = f"{escape(each.where_a or '')} -> {escape(each.where_b or '')}"
-    return f"{operator}{name} at {place if each.moved else escape(each.where)}"
+    operator = f"{printable(each.op_type)} " if hasattr(each, "op_type") else ""
+    place = f"{printable(each.where_a or '')} -> {printable(each.where_b or '')}"
+    return f"{operator}{name} at {place if each.moved else printable(each.where)}"
 
 
 def _quoted(name: str) -> str:
-    return f"'{escape(name)}'"
+    return f"'{printable(name)}'"
 
 
 def _change(change: Any) -> str:
-    where = escape(change.where)
+    where = printable(change.where)
     if change.kind == "moved":
-        return f"{where} moved to {escape(change.where_b or '')}"
+        return f"{where} moved to {printable(change.where_b or '')}"
     if change.a is None and change.b is None:
         return f"{where} {change.kind}"
     is_type = where.endswith(("elem_type", "data_type", "key_type"))
@@ -88,14 +89,14 @@ def _value(value: object, is_type: bool = False) -> str:
     if isinstance(value, tuple):
         text = f"[{', '.join(_value(each) for each in value[:_LONGEST])}]"
     elif isinstance(value, str):
-        text = f'"{escape(value[:_LONGEST])}"' if len(value) <= _LONGEST else escape(value)
+        text = f'"{printable(value[:_LONGEST])}"' if len(value) <= _LONGEST else printable(value)
     else:
         text = repr(value if not isinstance(value, bytes) else value[: _LONGEST + 1])
     return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}..."
 
 
 def _tensor(tensor: Any) -> str:
-    name = _quoted(tensor.name) if tensor.name else escape(tensor.where)
+    name = _quoted(tensor.name) if tensor.name else printable(tensor.where)
     if tensor.kind == "renamed":
         return f"{name} -> {_quoted(tensor.name_b or '')} ({_type(tensor, 'b')})"
     if tensor.kind in ("added", "removed"):
@@ -103,7 +104,7 @@ def _tensor(tensor: Any) -> str:
     types = list(dict.fromkeys((_type(tensor, "a"), _type(tensor, "b"))))
     told = [f"{name} ({' -> '.join(types)})"]
     if tensor.error is not None:
-        told.append(f"cannot be compared: {escape(tensor.error)}")
+        told.append(f"cannot be compared: {printable(tensor.error)}")
     if tensor.changed_share is not None:
         told.append(f"{tensor.changed} of its elements changed ({tensor.changed_share:.3%})")
     if tensor.nan_changed:

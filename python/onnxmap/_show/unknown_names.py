@@ -12,8 +12,7 @@ import numpy as np
 
 from onnxmap import _core
 from onnxmap._base.schema import message_rows
-from onnxmap._base.text import escape
-from onnxmap.errors import UnknownNameError
+from onnxmap.errors import UnknownNameError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,7 +40,7 @@ def unknown_name(
         advice: what the message says at its end; nothing if empty.
     """
     near = nearest(name, names) if isinstance(name, str) else []
-    shown = escape(repr(name)[:_LONGEST])
+    shown = printable(repr(name)[:_LONGEST])
     message = f"no {what} is named {shown}{suggestion(near)}"
     if advice:
         message += f" {advice}" if near else f". {advice}"
@@ -61,7 +60,7 @@ def _advice(what: str, name: object, names: Iterable[str]) -> str:
         return _pass_the_name(name)
     if what != "tensor":
         return ""
-    shown = escape(repr(name[:_LONGEST]))
+    shown = printable(repr(name[:_LONGEST]))
     if any(character in name for character in "*?["):
         return f"A glob must be a string by itself, as in views({shown})"
     if len(_containing(name, names)) > 1:
@@ -96,7 +95,7 @@ def wrong_name(kind: str, *arguments: Any) -> Exception:
 
 def suggestion(near: Iterable[str]) -> str:
     """Return what an error adds to suggest these names; nothing for no names."""
-    shown = " or ".join(escape(repr(each[:_LONGEST])) for each in near)
+    shown = " or ".join(printable(repr(each[:_LONGEST])) for each in near)
     return f"; did you mean {shown}?" if shown else ""
 
 
@@ -192,7 +191,7 @@ def _missing(
     text: str, name: str, names: Iterable[str], shown: str, advice: str = ""
 ) -> AttributeError:
     """The error for a wrong attribute. Without advice, it suggests the nearest of the names."""
-    text = f"{text} {escape(repr(name[:_LONGEST]))}"
+    text = f"{text} {printable(repr(name[:_LONGEST]))}"
     if not advice and not name.startswith("_"):  # Python itself looks for such names
         public = (each for each in names if not each.startswith("_"))
         for near in nearest(name, public, _LEAST_OF_ATTRIBUTES)[:1]:

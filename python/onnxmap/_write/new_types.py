@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from onnxmap._base.enums import DataType
-from onnxmap._base.text import escape
 from onnxmap._show.unknown_names import nearest, suggestion
-from onnxmap.errors import UnknownNameError
+from onnxmap.errors import UnknownNameError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +46,10 @@ class TypesByPattern:
         """Raise UnknownNameError for a pattern that no initializer of all models matches."""
         for pattern in self._unmatched:
             near = nearest(pattern.replace("*", ""), self._names, _LEAST_LIKE)
+            text = f"no floating-point initializer matches {printable(repr(pattern))}"
             raise UnknownNameError(
-                f"no floating-point initializer matches {escape(repr(pattern))}{suggestion(near)}",
-                code="name.unknown", name=pattern, nearest=tuple(near),
-            )  # fmt: skip
+                text + suggestion(near), code="name.unknown", name=pattern, nearest=tuple(near)
+            )
 
 
 def _checked_type(given: ElementType) -> int:

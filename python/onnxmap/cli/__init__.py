@@ -22,7 +22,6 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 import onnxmap
-from onnxmap._base.text import escape
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import (
     BAD_INPUT,
@@ -35,7 +34,7 @@ from onnxmap.cli.exit_status import (
 from onnxmap.cli.model_file import add_opening_options
 from onnxmap.cli.names import nearest, suggestion
 from onnxmap.cli.text import IN_ASCII
-from onnxmap.errors import OnnxMapError
+from onnxmap.errors import OnnxMapError, printable
 
 __all__ = ["UsageError", "main"]
 
@@ -61,7 +60,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {escape(message)} (see '{self.prog} --help')\n")
+        self.exit(BAD_INPUT, f"{self.prog}: {printable(message)} (see '{self.prog} --help')\n")
 
     def option(self, name: str, given: str) -> str | None:
         """Return the option for an argument or a verb of the package; None if there is none.
@@ -185,7 +184,7 @@ def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"onnxmap: warning: {escape(str(message))}", file=sys.stderr)
+    print(f"onnxmap: warning: {printable(str(message))}", file=sys.stderr)
 
 
 def _run(argv: Sequence[str] | None) -> int:

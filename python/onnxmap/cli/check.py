@@ -10,11 +10,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import onnxmap
-from onnxmap._base.text import escape
 from onnxmap.cli.arguments import chosen, flag, last_of, valued
 from onnxmap.cli.exit_status import BAD_INPUT, DONE, FINDINGS, with_options, wrong_values
 from onnxmap.cli.model_file import open_model_or_operators, opened
 from onnxmap.cli.text import print_json_list, short_path
+from onnxmap.errors import printable
 from onnxmap.types import rule_names
 
 
@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
         print_json_list({"model": name, **report.to_dict()} for name, report in reports.items())
     else:
         for name, report in reports.items():
-            head = f"{escape(short_path(name))}: {report.summary()}"
+            head = f"{printable(short_path(name))}: {report.summary()}"
             lines = (with_options(line, arguments) for line in report.lines())
             print(head, *lines, sep="\n  ")
     if len(reports) < len(set(arguments.names)):

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from onnxmap._base.text import escape
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.field_path import Found, follow
 from onnxmap.cli.model_file import completer, open_message, present_fields
+from onnxmap.errors import printable
 from onnxmap.types import FieldType, enum_types, message_types
 
 # Enough to recognise a payload and to show any usual name in full.
@@ -80,7 +80,7 @@ def _write_text(found: Found, longest: int, *how: bool) -> None:
 
 def _write_escaped(text: str) -> None:
     # Letters of all scripts stay. Invisible characters and those that reorder a line are escaped.
-    sys.stdout.write("\n".join(map(escape, text.split("\n"))))
+    sys.stdout.write("\n".join(map(printable, text.split("\n"))))
 
 
 def _plain(field: FieldType, value: Any, longest: int) -> str:
@@ -90,7 +90,7 @@ def _plain(field: FieldType, value: Any, longest: int) -> str:
             if field.type == "bytes":
                 shown = shown.decode("ascii", "backslashreplace")
             rest = f"  # {len(value)} long, {longest} shown" if len(value) > longest else ""
-            return escape(shown) + rest
+            return printable(shown) + rest
         case "enum":
             names = {number: name for name, number in enum_types()[field.type_name].items()}
             return names.get(value, str(value))

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from onnxmap._base.text import escape
-from onnxmap.errors import OnnxMapError
+from onnxmap.errors import OnnxMapError, printable
 
 DONE = 0
 FINDINGS = 1
@@ -91,7 +90,7 @@ def complain(failure: Exception, arguments: Namespace | None = None) -> None:
         failure: the error.
         arguments: the command line, if it could be read.
     """
-    print(f"onnxmap: {escape(in_words(failure, arguments))}", file=sys.stderr)
+    print(f"onnxmap: {printable(in_words(failure, arguments))}", file=sys.stderr)
 
 
 def in_words(failure: Exception, arguments: Namespace | None) -> str:

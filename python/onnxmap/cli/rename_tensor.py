@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from onnxmap._base.text import counted, escape
+from onnxmap._base.text import counted
 from onnxmap.cli.arguments import valued
 from onnxmap.cli.exit_status import wrong_values
 from onnxmap.cli.model_file import complete_initializers, open_model
@@ -20,7 +20,7 @@ from onnxmap.cli.saving import (
     save_edited,
     settle_place,
 )
-from onnxmap.errors import UnknownNameError
+from onnxmap.errors import UnknownNameError, printable
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,5 +44,5 @@ def run(arguments: Namespace) -> None:
         report = save_edited(model, arguments)
     if report.files and not arguments.json:
         names = f"{arguments.old!r} to {arguments.new!r}"
-        sys.stdout.write(f"renamed {escape(names)} and {counted(uses, 'use')}\n")
+        sys.stdout.write(f"renamed {printable(names)} and {counted(uses, 'use')}\n")
     print_report(report, arguments, uses=uses)

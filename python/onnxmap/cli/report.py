@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from onnxmap._base.text import escape
 from onnxmap.cli.model_file import open_models
 from onnxmap.cli.text import print_json
+from onnxmap.errors import printable
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,4 +29,4 @@ def run(arguments: Namespace) -> None:
     if arguments.json:
         print_json({"file": arguments.out})
     elif arguments.out != "/dev/stdout":
-        print(escape(arguments.out))
+        print(printable(arguments.out))

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 import onnxmap
-from onnxmap._base.text import escape, shape_in_words
+from onnxmap._base.text import shape_in_words
 from onnxmap.cli import table
 from onnxmap.cli.arguments import InDict, at_least_one, flag, folders, pair, valued
 from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
 from onnxmap.cli.model_file import STANDARD_INPUT, complete_dims, complete_inputs, open_model
 from onnxmap.cli.text import cut, print_json, seconds_in_words
+from onnxmap.errors import printable
 
 Words = Mapping[str, str]
 
@@ -179,8 +180,8 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
     for name, value in outputs.items():
         shape = f" {shape_in_words(value.shape)}" if hasattr(value, "dtype") else ""
-        yield f"{escape(name)}  {getattr(value, 'dtype', type(value).__name__)}{shape}"
-        yield from map(escape, str(value).splitlines())
+        yield f"{printable(name)}  {getattr(value, 'dtype', type(value).__name__)}{shape}"
+        yield from map(printable, str(value).splitlines())
 
 
 def _times(row: Mapping[str, Any]) -> list[str]:

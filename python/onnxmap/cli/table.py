@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from itertools import repeat
 from typing import Any
 
-from onnxmap._base.text import escape
 from onnxmap.cli.text import cut
+from onnxmap.errors import printable
 
 # rich lays out about 1000 rows a second, which nobody would wait for. Plain lines come at once.
 _MOST_ROWS = 500
@@ -62,7 +62,7 @@ def print_table(columns: Sequence[Column], rows: Rows, footer: str = "") -> None
     is_terminal = sys.stdout.isatty()
     gaps = ["" if is_terminal else column.apart for column in columns]
     shown = (
-        [cut(escape(cell), _MOST_CHARACTERS) for cell in map(str.replace, row, gaps, repeat(""))]
+        [cut(printable(cell), _MOST_CHARACTERS) for cell in map(str.replace, row, gaps, repeat(""))]
         for row in rows
     )
     if is_terminal and len(rows) <= _MOST_ROWS and find_spec("rich") is not None:
@@ -87,7 +87,7 @@ def print_results(
     print_table([Name(), *map(Number, headings)], rows)
     for name, _, error in results:
         if error is not None:
-            print(escape(f"{name}: {error}"))
+            print(printable(f"{name}: {error}"))
 
 
 def _draw(columns: Sequence[Column], rows: Rows, footer: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._base.extras import extra
-from onnxmap._base.text import bytes_in_words, counted, escape
+from onnxmap._base.text import bytes_in_words, counted
 from onnxmap._files.diff import diff
 from onnxmap._read.diff_report import ModelDiff
 from onnxmap._read.diff_text import told
@@ -23,7 +23,7 @@ from onnxmap._write.options import SaveOptions
 from onnxmap._write.paths import local_path
 from onnxmap._write.streams import own_descriptor
 from onnxmap._write.text_files import locations_in_text
-from onnxmap.errors import OnnxMapError, SaveError
+from onnxmap.errors import OnnxMapError, SaveError, printable
 from onnxmap.report.facts import facts_of
 from onnxmap.report.nodes import node_table
 from onnxmap.report.treemap import treemap
@@ -117,7 +117,7 @@ def _shown(value: Any) -> Any:
         return value
     if len(value) > _LONGEST:
         value = f"{value[: _LONGEST - _END]} … {value[-_END:]}"
-    return escape(value)
+    return printable(value)
 
 
 def _broken(name: str) -> Markup:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from onnxmap._base.enums import DataType
 from onnxmap._base.extras import extra
 from onnxmap._base.schema import type_name
-from onnxmap._base.text import escape, shape_in_words
-from onnxmap.errors import OnnxMapError
+from onnxmap._base.text import shape_in_words
+from onnxmap.errors import OnnxMapError, printable
 
 with extra("report"):
     from markupsafe import Markup
@@ -55,7 +55,7 @@ def table(tensors: Tensors) -> tuple[list[Row], int]:
 def short(name: str, most: int = _LONGEST) -> str:
     """A name from a model, as the tables have it."""
     half = most // 2  # names that are as long often differ at the end
-    return escape(name if len(name) <= most else f"{name[:half]}…{name[-half:]}")
+    return printable(name if len(name) <= most else f"{name[:half]}…{name[-half:]}")
 
 
 def _row(path: str, tensor: Tensor) -> Row:
@@ -67,7 +67,7 @@ def _row(path: str, tensor: Tensor) -> Row:
     except OnnxMapError as error:
         return Row(name, dtype, "?", 0, error.code)
     if external is not None:
-        place = escape(external.location[-_LONGEST:])
+        place = printable(external.location[-_LONGEST:])
     elif tensor.name and _IN_NODE.search(path):
         place = short(path, LONGEST_PATH)
     else:

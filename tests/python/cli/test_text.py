@@ -5,8 +5,9 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from onnxmap._base.text import bytes_in_words, counted, escape, shape_in_words, type_in_words
+from onnxmap._base.text import bytes_in_words, counted, shape_in_words, type_in_words
 from onnxmap.cli.text import cut, seconds_in_words
+from onnxmap.errors import printable
 
 
 @pytest.mark.parametrize(
@@ -21,8 +22,8 @@ from onnxmap.cli.text import cut, seconds_in_words
         ("\U000e0041", r"\U000e0041"),
     ],
 )
-def test_escape(text: str, shown: str) -> None:
-    assert escape(text) == shown
+def test_printable(text: str, shown: str) -> None:
+    assert printable(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -113,4 +114,4 @@ def test_types(declared: onnx.TypeProto, words: str) -> None:
     info = onnx.ValueInfoProto(name="x", type=declared).SerializeToString()
     value = onnxmap.wrap(onnxmap.loads_proto(info, "ValueInfoProto"))
     assert type_in_words(value.type) == words
-    assert repr(value) == f"<onnxmap.ValueInfo 'x': {escape(words)}>"
+    assert repr(value) == f"<onnxmap.ValueInfo 'x': {printable(words)}>"
