@@ -42,29 +42,29 @@ bool is_value_field(const wire::FieldRow* row) noexcept {
     return false;
 }
 
-void check_reference(Findings& findings, const AttributeParts& parts, const FieldPath& place,
+void check_reference(Findings& findings, const AttributeParts& parts, const FieldPath& path,
                      const Owner* owner) {
     const model::NameTable* const attributes = owner == nullptr ? nullptr : owner->attributes;
     if (attributes == nullptr) {
-        findings.add(Rule::attribute_reference, place, [&] {
+        findings.add(Rule::attribute_reference, path, [&] {
             return "it refers to the attribute " + in_quotes(parts.reference) +
                    " of a function, and its node is in none";
         });
     } else if (!attributes->find(parts.reference)) {
-        findings.add(Rule::attribute_reference_name, place,
+        findings.add(Rule::attribute_reference_name, path,
                      [&] { return "the function has no attribute " + in_quotes(parts.reference); });
     }
     if (parts.value != nullptr) {
-        findings.add(Rule::attribute_reference_value, place, [&] {
+        findings.add(Rule::attribute_reference_value, path, [&] {
             return "it refers to " + in_quotes(parts.reference) + ", and has a value in " +
                    std::string(parts.value->name);
         });
     }
 }
 
-void check_value_fields(Findings& findings, const AttributeParts& parts, const FieldPath& place) {
+void check_value_fields(Findings& findings, const AttributeParts& parts, const FieldPath& path) {
     if (parts.other != nullptr) {
-        findings.add(Rule::attribute_value, place, [&] {
+        findings.add(Rule::attribute_value, path, [&] {
             return "it has values in two fields: " + std::string(parts.value->name) + " and " +
                    std::string(parts.other->name);
         });
@@ -76,26 +76,26 @@ void check_value_fields(Findings& findings, const AttributeParts& parts, const F
     if (expected == nullptr) return;
     if (parts.value == nullptr) {
         if (expected->repeated()) return;  // an empty list
-        findings.add(Rule::attribute_no_value, place,
+        findings.add(Rule::attribute_no_value, path,
                      [&] { return "its type needs a value in " + std::string(expected->name); });
     } else if (parts.value != expected) {
-        findings.add(Rule::attribute_value, place, [&] {
+        findings.add(Rule::attribute_value, path, [&] {
             return "its type needs a value in " + std::string(expected->name) +
                    ", and the value is in " + std::string(parts.value->name);
         });
     }
 }
 
-void check_message(Checking& checking, const onnx::Message& message, const FieldPath& place,
+void check_message(Checking& checking, const onnx::Message& message, const FieldPath& path,
                    NodeListCheck& body) {
     if (&message.table() == &onnx::message<"TensorProto">) {
-        check_tensor(checking, message, place);
+        check_tensor(checking, message, path);
     } else if (&message.table() == &onnx::message<"SparseTensorProto">) {
-        check_sparse_tensor(checking, message, place);
+        check_sparse_tensor(checking, message, path);
     } else if (&message.table() == &onnx::message<"TypeProto">) {
-        check_type(checking, message, place);
+        check_type(checking, message, path);
     } else {
-        check_subgraph(checking, message, place, body);
+        check_subgraph(checking, message, path, body);
     }
 }
 
@@ -143,41 +143,41 @@ AttributeParts parts_of(const onnx::Message& attribute) {
 }
 
 void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
-                     const FieldPath& place, const Owner* owner) {
+                     const FieldPath& path, const Owner* owner) {
     if (parts.name.empty()) {
-        findings.add(Rule::attribute_name, place, "the attribute has no name");
+        findings.add(Rule::attribute_name, path, "the attribute has no name");
     }
-    check_identifier(findings, parts.name, place);
+    check_identifier(findings, parts.name, path);
     if (!parts.has_doc_string) {
-        findings.add(Rule::attribute_doc_string, place, "the attribute has no doc_string");
+        findings.add(Rule::attribute_doc_string, path, "the attribute has no doc_string");
     }
     if (parts.bad_string != nullptr) {
         findings.add(Rule::attribute_string_value,
-                     FieldPath{&place, parts.bad_string, parts.bad_index},
+                     FieldPath{&path, parts.bad_string, parts.bad_index},
                      "the string is not UTF-8");
     }
     if (parts.type.value_or(0) == 0 && ir_version >= 2) {
-        findings.add(Rule::attribute_type, place, "the attribute has no type");
+        findings.add(Rule::attribute_type, path, "the attribute has no type");
     }
     if (parts.reference.empty()) {
-        check_value_fields(findings, parts, place);
+        check_value_fields(findings, parts, path);
     } else {
-        check_reference(findings, parts, place, owner);
+        check_reference(findings, parts, path, owner);
     }
 }
 
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
-                              const FieldPath& place, NodeListCheck& body) {
+                              const FieldPath& path, NodeListCheck& body) {
     for (const wire::FieldRow* const row : kValueFields) {
         if (row == nullptr || !row->is_message()) continue;
         if (row->repeated()) {
             std::uint64_t i = 0;
             attribute.for_each_value(*row, [&](const wire::Field& value) {
-                check_message(checking, attribute.inner(*row, value), FieldPath{&place, row, i++},
+                check_message(checking, attribute.inner(*row, value), FieldPath{&path, row, i++},
                               body);
             });
         } else if (const auto child = attribute.child(*row)) {
-            check_message(checking, *child, FieldPath{&place, row}, body);
+            check_message(checking, *child, FieldPath{&path, row}, body);
         }
     }
 }

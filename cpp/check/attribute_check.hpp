@@ -39,11 +39,11 @@ struct AttributeParts {
 /// The rules of these fields. `owner`: of the attribute's node; null if it is the default of a
 /// function's attribute.
 void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
-                     const FieldPath& place, const Owner* owner);
+                     const FieldPath& path, const Owner* owner);
 
 /// The rules of the messages in an attribute. `body`: the nodes around it, or those of the function
 /// whose default it is.
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
-                              const FieldPath& place, NodeListCheck& body);
+                              const FieldPath& path, NodeListCheck& body);
 
 }  // namespace onnxmap::check

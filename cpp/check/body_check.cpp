@@ -22,10 +22,10 @@ bool types_differ(onnx::ValueType a, onnx::ValueType b) noexcept {
     return a.is_known() && b.is_known() && a.data_type() != b.data_type();
 }
 
-void check_count(Checking& checking, const FieldPath& place, std::size_t has, std::size_t needs,
+void check_count(Checking& checking, const FieldPath& path, std::size_t has, std::size_t needs,
                  const char* what) {
     if (has == needs) return;
-    checking.found(Rule::operator_body, place, [&] {
+    checking.found(Rule::operator_body, path, [&] {
         return "the graph has " + std::to_string(has) + what + (has == 1 ? "" : "s") +
                ", and its node needs " + std::to_string(needs);
     });
@@ -64,35 +64,35 @@ void BodyCheck::begin(std::uint64_t node, const onnx::Message& message,
     outputs_ += more_outputs_;
 }
 
-void BodyCheck::judge(Checking& checking, const FieldPath& place, BodyTypes body,
+void BodyCheck::judge(Checking& checking, const FieldPath& path, BodyTypes body,
                       const SignatureTypes& types) {
     if (!is_open_) return;
     // Before IR version 4, each initializer is an input as well, and no node gives it a value.
     if (body.inputs.size() > inputs_)
         std::erase_if(body.inputs, [](const auto& each) { return each.has_initializer; });
-    check_count(checking, place, body.inputs.size(), inputs_, " input");
-    check_count(checking, place, body.outputs.size(), outputs_, " output");
-    judge_inputs(checking, place, body, types);
-    judge_outputs(checking, place, body);
+    check_count(checking, path, body.inputs.size(), inputs_, " input");
+    check_count(checking, path, body.outputs.size(), outputs_, " output");
+    judge_inputs(checking, path, body, types);
+    judge_outputs(checking, path, body);
     if (!first_) first_ = std::move(body);
 }
 
-void BodyCheck::judge_inputs(Checking& checking, const FieldPath& place, const BodyTypes& body,
+void BodyCheck::judge_inputs(Checking& checking, const FieldPath& path, const BodyTypes& body,
                              const SignatureTypes& types) const {
     std::size_t i = 0;
     for (const BodyTypes::Input& input : body.inputs) {
         const SignatureTypes::Input* const given = types.find_input(skipped_ + i++);
         if (given == nullptr || !types_differ(input.type, given->type)) continue;
-        const FieldPath at{&place, &field<"GraphProto.input">, input.position};
+        const FieldPath at{&path, &field<"GraphProto.input">, input.position};
         checking.found(Rule::operator_body, at, [&] {
             return "the graph takes " + input.type.text() + ", and " + type_text(checking, *given);
         });
     }
 }
 
-void BodyCheck::judge_outputs(Checking& checking, const FieldPath& place, const BodyTypes& body) {
+void BodyCheck::judge_outputs(Checking& checking, const FieldPath& path, const BodyTypes& body) {
     const auto found = [&](std::size_t i, const char* what, onnx::ValueType other) {
-        checking.found(Rule::operator_body, FieldPath{&place, &field<"GraphProto.output">, i}, [&] {
+        checking.found(Rule::operator_body, FieldPath{&path, &field<"GraphProto.output">, i}, [&] {
             return "the value is " + body.outputs[i].text() + what + other.text();
         });
     };

@@ -31,7 +31,7 @@ class BodyCheck {
     /// Begins with another node, of any operator. `types`: of its inputs.
     void begin(std::uint64_t node, const onnx::Message& message, const SignatureTypes& types);
     /// A subgraph of the node has these types. Nothing is judged between end() and begin().
-    void judge(Checking& checking, const FieldPath& place, BodyTypes body,
+    void judge(Checking& checking, const FieldPath& path, BodyTypes body,
                const SignatureTypes& types);
     void end() noexcept { is_open_ = false; }
 
@@ -41,9 +41,9 @@ class BodyCheck {
     [[nodiscard]] onnx::ValueType output(std::uint64_t node, std::uint32_t slot) const;
 
   private:
-    void judge_inputs(Checking& checking, const FieldPath& place, const BodyTypes& body,
+    void judge_inputs(Checking& checking, const FieldPath& path, const BodyTypes& body,
                       const SignatureTypes& types) const;
-    void judge_outputs(Checking& checking, const FieldPath& place, const BodyTypes& body);
+    void judge_outputs(Checking& checking, const FieldPath& path, const BodyTypes& body);
 
     std::uint64_t node_ = UINT64_MAX;
     bool is_open_ = false;

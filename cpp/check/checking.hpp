@@ -69,7 +69,7 @@ struct ExternalRange {
     std::shared_ptr<const source::Source> source;
     std::uint64_t offset;
     std::uint64_t nbytes;
-    const FieldPath* place;  // of the tensor
+    const FieldPath* path;   // of the tensor
     std::uint64_t file = 0;  // the number of the source
 };
 
@@ -128,21 +128,21 @@ struct Checking {
 
     /// Adds a finding; see Findings::add().
     template <class Message>
-    void found(Rule rule, const FieldPath& place, Message&& message) {
-        findings.add(rule, place, std::forward<Message>(message));
+    void found(Rule rule, const FieldPath& path, Message&& message) {
+        findings.add(rule, path, std::forward<Message>(message));
     }
 };
 
 /// With the rule that the IR version has a field, which is set; `since`: the first one that has it.
 /// Source: onnx.proto, Version.
 void check_field_version(std::int64_t ir_version, Findings& findings, const wire::FieldRow& row,
-                         std::int64_t since, const FieldPath& place);
+                         std::int64_t since, const FieldPath& path);
 
 /// With a rule that a domain is a name in reverse DNS form. The default domain keeps it.
 void check_reverse_dns(Findings& findings, Rule rule, std::string_view domain,
-                       const FieldPath& place);
+                       const FieldPath& path);
 
 /// With the rule that names are identifiers of C, if it is asked for.
-void check_identifier(Findings& findings, std::string_view name, const FieldPath& place);
+void check_identifier(Findings& findings, std::string_view name, const FieldPath& path);
 
 }  // namespace onnxmap::check

@@ -4,21 +4,21 @@
 
 namespace onnxmap::check {
 
-std::string FieldPath::path() const {
+std::string FieldPath::text() const {
     if (row == nullptr) return {};
-    std::string text = parent == nullptr ? std::string() : parent->path();
+    std::string text = parent == nullptr ? std::string() : parent->text();
     if (!text.empty()) text += '.';
     text += row->name;
     if (row->repeated()) text += model::path_key(text, key, index);
     return text;
 }
 
-const FieldPath* KeptFieldPaths::keep(const FieldPath& place) {
-    if (place.kept != nullptr) return place.kept;
-    const FieldPath* const parent = place.parent == nullptr ? nullptr : keep(*place.parent);
-    FieldPath& copy = places_.emplace_back(FieldPath{parent, place.row, place.index, place.key});
+const FieldPath* KeptFieldPaths::keep(const FieldPath& path) {
+    if (path.kept != nullptr) return path.kept;
+    const FieldPath* const parent = path.parent == nullptr ? nullptr : keep(*path.parent);
+    FieldPath& copy = paths_.emplace_back(FieldPath{parent, path.row, path.index, path.key});
     copy.kept = &copy;
-    place.kept = &copy;
+    path.kept = &copy;
     return &copy;
 }
 

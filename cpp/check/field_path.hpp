@@ -1,5 +1,5 @@
 // Where a check is in the model: a chain of fields from the root, each on the stack of the function
-// that entered it. Few places are ever written down as text.
+// that entered it. Few paths are ever written down as text.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,19 @@ struct FieldPath {
     std::string_view key = {};  // the name of an attribute, which stands for its index
     mutable const FieldPath* kept = nullptr;  // the copy that KeptFieldPaths made
 
-    /// The path from the root, such as `graph.node[3].attribute["value"].t`; empty for the root.
-    [[nodiscard]] std::string path() const;
+    /// The path from the root as text, such as `graph.node[3].attribute["value"].t`; empty for the
+    /// root.
+    [[nodiscard]] std::string text() const;
 };
 
-/// Places that outlive the functions that entered them.
+/// Paths that outlive the functions that entered them.
 class KeptFieldPaths {
   public:
-    /// A copy of a place and of those around it. It lives as long as this object.
-    const FieldPath* keep(const FieldPath& place);
+    /// A copy of a path and of those that it begins with. It lives as long as this object.
+    const FieldPath* keep(const FieldPath& path);
 
   private:
-    std::deque<FieldPath> places_;
+    std::deque<FieldPath> paths_;
 };
 
 }  // namespace onnxmap::check

@@ -35,11 +35,11 @@ class Findings {
 
     /// Adds a finding. `message()` makes the sentence that says what is wrong.
     template <std::invocable Message>
-    void add(Rule rule, const FieldPath& place, Message&& message) {
-        if (count(rule)) found_.push_back({rule, place.path(), message()});
+    void add(Rule rule, const FieldPath& path, Message&& message) {
+        if (count(rule)) found_.push_back({rule, path.text(), message()});
     }
-    void add(Rule rule, const FieldPath& place, const char* message) {
-        if (count(rule)) found_.push_back({rule, place.path(), message});
+    void add(Rule rule, const FieldPath& path, const char* message) {
+        if (count(rule)) found_.push_back({rule, path.text(), message});
     }
 
     /// An object without findings that looks for the same.

@@ -17,15 +17,15 @@ using onnx::field;
 
 namespace {
 
-// Calls visit(function, place) for each FunctionProto.
+// Calls visit(function, path) for each FunctionProto.
 template <class Visit>
 void for_each_function(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
                        const FieldPath& root, Visit&& visit) {
     std::uint64_t i = 0;
     parent.for_each_value(row, [&](const wire::Field& value) {
         checking.pages.note_read({value.begin, 0});
-        const FieldPath place{&root, &row, i++};
-        visit(parent.inner(row, value), place);
+        const FieldPath path{&root, &row, i++};
+        visit(parent.inner(row, value), path);
     });
 }
 
@@ -36,9 +36,9 @@ class Parameters {
 
     [[nodiscard]] const model::NameTable& names() const noexcept { return names_; }
 
-    void add(std::string_view name, const FieldPath& place) {
+    void add(std::string_view name, const FieldPath& path) {
         if (names_.add(name).is_new) return;
-        checking_.found(Rule::function_parameter_repeated, place, [&] {
+        checking_.found(Rule::function_parameter_repeated, path, [&] {
             return "the function has two " + std::string(kind_) + "s " + in_quotes(name);
         });
     }
@@ -50,30 +50,30 @@ class Parameters {
 };
 
 template <class Visit>
-void for_each_name(const onnx::Message& function, const wire::FieldRow& row, const FieldPath& place,
+void for_each_name(const onnx::Message& function, const wire::FieldRow& row, const FieldPath& path,
                    Visit&& visit) {
     std::uint64_t i = 0;
     function.for_each_value(
-        row, [&](const wire::Field& value) { visit(value.text(), FieldPath{&place, &row, i++}); });
+        row, [&](const wire::Field& value) { visit(value.text(), FieldPath{&path, &row, i++}); });
 }
 
-// Calls visit(attribute, parts, place) for each attribute that has a default.
+// Calls visit(attribute, parts, path) for each attribute that has a default.
 template <class Visit>
-void for_each_default(const onnx::Message& function, const FieldPath& place, Visit&& visit) {
+void for_each_default(const onnx::Message& function, const FieldPath& path, Visit&& visit) {
     const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message attribute = function.inner(row, value);
         const AttributeParts parts = parts_of(attribute);
-        visit(attribute, parts, FieldPath{&place, &row, i++, parts.name});
+        visit(attribute, parts, FieldPath{&path, &row, i++, parts.name});
     });
 }
 
-void note_attributes(Checking& checking, const onnx::Message& function, const FieldPath& place,
+void note_attributes(Checking& checking, const onnx::Message& function, const FieldPath& path,
                      Parameters& attributes) {
-    for_each_name(function, field<"FunctionProto.attribute">, place,
+    for_each_name(function, field<"FunctionProto.attribute">, path,
                   [&](std::string_view name, const FieldPath& at) { attributes.add(name, at); });
-    for_each_default(function, place,
+    for_each_default(function, path,
                      [&](const onnx::Message&, const AttributeParts& parts, const FieldPath& at) {
                          attributes.add(parts.name, at);
                          check_attribute(checking.ir_version, checking.findings, parts, at,
@@ -82,10 +82,10 @@ void note_attributes(Checking& checking, const onnx::Message& function, const Fi
 }
 
 // A graph that is a default sees the inputs of the function.
-void check_defaults(Checking& checking, const onnx::Message& function, const FieldPath& place,
+void check_defaults(Checking& checking, const onnx::Message& function, const FieldPath& path,
                     NodeListCheck& body) {
     for_each_default(
-        function, place,
+        function, path,
         [&](const onnx::Message& attribute, const AttributeParts& parts, const FieldPath& at) {
             if (parts.has_messages) check_attribute_messages(checking, attribute, at, body);
         });
@@ -93,13 +93,13 @@ void check_defaults(Checking& checking, const onnx::Message& function, const Fie
 
 // Of operators that ONNX describes, nodes tell whether the two versions differ.
 void check_function_imports(Checking& checking, const onnx::Message& function,
-                            const FieldPath& place, const KnownOperators* own,
+                            const FieldPath& path, const KnownOperators* own,
                             const KnownOperators* of_model) {
     const wire::FieldRow& row = field<"FunctionProto.opset_import">;
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message import = function.inner(row, value);
-        const FieldPath at{&place, &row, i++};
+        const FieldPath at{&path, &row, i++};
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         const auto in_model = checking.imports.find(domain);
@@ -115,19 +115,19 @@ void check_function_imports(Checking& checking, const onnx::Message& function,
     });
 }
 
-void check_value_infos(Checking& checking, const onnx::Message& function, const FieldPath& place) {
+void check_value_infos(Checking& checking, const onnx::Message& function, const FieldPath& path) {
     const wire::FieldRow& row = field<"FunctionProto.value_info">;
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
-        check_value_info(checking, function.inner(row, value), FieldPath{&place, &row, i++}, false);
+        check_value_info(checking, function.inner(row, value), FieldPath{&path, &row, i++}, false);
     });
 }
 
-void check_function(Checking& checking, const onnx::Message& function, const FieldPath& place) {
+void check_function(Checking& checking, const onnx::Message& function, const FieldPath& path) {
     const auto name = function.text(field<"FunctionProto.name">);
     const auto domain = checking.domain_of(function);
     const auto overload = function.text(field<"FunctionProto.overload">);
-    check_texts(checking.findings, function, place);
+    check_texts(checking.findings, function, path);
     constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
         {&field<"FunctionProto.attribute_proto">, 9},
         {&field<"FunctionProto.overload">, 10},
@@ -136,17 +136,17 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     };
     for (const auto& [row, since] : kSince) {
         if (!function.has(*row)) continue;
-        check_field_version(checking.ir_version, checking.findings, *row, since, place);
+        check_field_version(checking.ir_version, checking.findings, *row, since, path);
     }
-    if (name.empty()) checking.found(Rule::function_name, place, "the function has no name");
-    check_identifier(checking.findings, name, place);
+    if (name.empty()) checking.found(Rule::function_name, path, "the function has no name");
+    check_identifier(checking.findings, name, path);
     if (plain_domain(domain).empty() && !checking.set) {
-        checking.found(Rule::function_standard_domain, place, [&] {
+        checking.found(Rule::function_standard_domain, path, [&] {
             return "the function " + in_quotes(name) + " is in the default domain";
         });
     }
     Imports imports;
-    note_imports(checking, function, field<"FunctionProto.opset_import">, place, imports);
+    note_imports(checking, function, field<"FunctionProto.opset_import">, path, imports);
     // The members of an operator set see each other.
     if (checking.set && !imports.find(checking.set->domain)) {
         imports.add(checking.set->domain, checking.set->version);
@@ -154,16 +154,16 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     const KnownOperators* const operators = checking.operators_of(imports);
     const KnownOperators* const of_model =
         checking.set ? nullptr : checking.operators_of(checking.imports);
-    check_function_imports(checking, function, place, operators, of_model);
+    check_function_imports(checking, function, path, operators, of_model);
     Parameters attributes(checking, "attribute");
-    note_attributes(checking, function, place, attributes);
+    note_attributes(checking, function, path, attributes);
 
     const Owner owner{imports, operators, &attributes.names(),
                       checking.functions.find(domain, name, overload), of_model};
     const auto fields = checking.document.index(function);
-    NodeListCheck body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
+    NodeListCheck body(checking, path, *fields, field<"FunctionProto.node">, owner, {});
     Parameters inputs(checking, "input");
-    for_each_name(function, field<"FunctionProto.input">, place,
+    for_each_name(function, field<"FunctionProto.input">, path,
                   [&](std::string_view input, const FieldPath& at) {
                       inputs.add(input, at);
                       const auto id = checking.visible.id(input);
@@ -171,10 +171,10 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
                           body.define(input, VisibleValues::is_input, at);
                       }
                   });
-    check_defaults(checking, function, place, body);
+    check_defaults(checking, function, path, body);
     body.check_nodes();
     Parameters outputs(checking, "output");
-    for_each_name(function, field<"FunctionProto.output">, place,
+    for_each_name(function, field<"FunctionProto.output">, path,
                   [&](std::string_view output, const FieldPath& at) {
                       outputs.add(output, at);
                       if (checking.visible.is_visible(checking.visible.id(output))) return;
@@ -182,18 +182,18 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
                           return "nothing defines the output " + in_quotes(output);
                       });
                   });
-    check_value_infos(checking, function, place);
-    check_metadata(checking.findings, function, field<"FunctionProto.metadata_props">, place);
+    check_value_infos(checking, function, path);
+    check_metadata(checking.findings, function, field<"FunctionProto.metadata_props">, path);
 }
 
 }  // namespace
 
 void note_imports(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                  const FieldPath& place, Imports& imports) {
+                  const FieldPath& path, Imports& imports) {
     std::uint64_t i = 0;
     parent.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message import = parent.inner(row, value);
-        const FieldPath at{&place, &row, i++};
+        const FieldPath at{&path, &row, i++};
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         if (version < 1) {
@@ -239,7 +239,7 @@ void note_signature(const onnx::Message& function, Functions::Signature& signatu
 void note_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
                     const FieldPath& root) {
     for_each_function(
-        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& place) {
+        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& path) {
             const auto name = function.text(field<"FunctionProto.name">);
             const auto added = checking.functions.add(
                 checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
@@ -247,7 +247,7 @@ void note_functions(Checking& checking, const onnx::Message& parent, const wire:
                 note_signature(function, checking.functions.signature(added.position));
                 return;
             }
-            checking.found(Rule::function_repeated, place, [&] {
+            checking.found(Rule::function_repeated, path, [&] {
                 return "another function before it has the name " + in_quotes(name) +
                        " in the same domain, and the same overload";
             });
@@ -259,12 +259,12 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
     if (checking.functions.empty()) return;
     std::vector<std::pair<std::uint64_t, std::string_view>> by_position;
     for_each_function(
-        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& place) {
-            check_function(checking, function, place);
+        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& path) {
+            check_function(checking, function, path);
             const auto name = function.text(field<"FunctionProto.name">);
             const auto position = checking.functions.find(
                 checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
-            if (*position == by_position.size()) by_position.emplace_back(place.index, name);
+            if (*position == by_position.size()) by_position.emplace_back(path.index, name);
         });
     // An operator set has functions for others. Calls are noted with the signatures of operators.
     const bool may_be_unused = &row != &field<"ModelProto.functions"> ||

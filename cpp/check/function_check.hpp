@@ -18,6 +18,6 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
 
 /// Adds the operator sets that a model or function imports.
 void note_imports(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                  const FieldPath& place, Imports& imports);
+                  const FieldPath& path, Imports& imports);
 
 }  // namespace onnxmap::check

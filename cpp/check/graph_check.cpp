@@ -56,14 +56,14 @@ bool fits(const onnx::Message& tensor, const onnx::Message& tensor_type) {
 
 }  // namespace
 
-GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const FieldPath& path,
                        GraphKind kind, const Owner& owner, NodeListCheck* outer)
     : checking_(checking),
       graph_(graph),
-      place_(place),
+      path_(path),
       kind_(kind),
       fields_(checking.document.index(graph)),
-      body_(checking, place, *fields_, field<"GraphProto.node">, owner, around(kind, outer)),
+      body_(checking, path, *fields_, field<"GraphProto.node">, owner, around(kind, outer)),
       outer_(outer) {}
 
 template <class Visit>
@@ -71,17 +71,17 @@ void GraphCheck::for_each(const wire::FieldRow& row, Visit&& visit) {
     std::uint64_t index = 0;
     fields_->for_each(row, [&](const wire::Field& element) {
         checking_.pages.note_read({element.begin, 0});
-        const FieldPath place{&place_, &row, index++};
-        visit(graph_.inner(row, element), place);
+        const FieldPath path{&path_, &row, index++};
+        visit(graph_.inner(row, element), path);
     });
 }
 
 void GraphCheck::run() {
     const auto name = fields_->last(field<"GraphProto.name">);
     if (!name || name->text().empty()) {
-        checking_.found(Rule::graph_name, place_, "the graph has no name");
+        checking_.found(Rule::graph_name, path_, "the graph has no name");
     } else {
-        check_identifier(checking_.findings, name->text(), place_);
+        check_identifier(checking_.findings, name->text(), path_);
     }
     check_fields();
     check_inputs();
@@ -93,7 +93,7 @@ void GraphCheck::run() {
     check_annotations();
     check_unused();
     if (fields_->count(field<"GraphProto.metadata_props">) > 0) {
-        check_metadata(checking_.findings, graph_, field<"GraphProto.metadata_props">, place_);
+        check_metadata(checking_.findings, graph_, field<"GraphProto.metadata_props">, path_);
     }
 }
 
@@ -103,16 +103,16 @@ void GraphCheck::check_fields() {
          {&field<"GraphProto.name">, &field<"GraphProto.doc_string">}) {
         const auto text = fields_->last(*row);
         if (text && !is_utf8(text->text())) {
-            checking_.found(Rule::model_text, FieldPath{&place_, row}, "the text is not UTF-8");
+            checking_.found(Rule::model_text, FieldPath{&path_, row}, "the text is not UTF-8");
         }
     }
     if (!fields_->last(field<"GraphProto.doc_string">)) {
-        checking_.found(Rule::graph_doc_string, place_, "the graph has no doc_string");
+        checking_.found(Rule::graph_doc_string, path_, "the graph has no doc_string");
     }
     if (checking_.findings.wants(Rule::model_field_removed)) {
         graph_.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
             checking_.pages.note_read({found.begin, 0});
-            if (row == nullptr) check_removed(checking_.findings, graph_, found, place_);
+            if (row == nullptr) check_removed(checking_.findings, graph_, found, path_);
         });
     }
     constexpr std::pair<const wire::FieldRow*, std::int64_t> kSince[] = {
@@ -122,62 +122,62 @@ void GraphCheck::check_fields() {
     };
     for (const auto& [row, since] : kSince) {
         if (fields_->count(*row) == 0) continue;
-        check_field_version(checking_.ir_version, checking_.findings, *row, since, place_);
+        check_field_version(checking_.ir_version, checking_.findings, *row, since, path_);
     }
 }
 
 void GraphCheck::check_named(const onnx::Message& value_info, std::string_view name,
-                             const FieldPath& place) {
-    if (name.empty()) checking_.found(Rule::graph_value_name, place, "the value has no name");
-    check_texts(checking_.findings, value_info, place);
-    const bool is_boundary = place.row != &field<"GraphProto.value_info">;
-    check_value_info(checking_, value_info, place, kind_ == GraphKind::main && is_boundary);
+                             const FieldPath& path) {
+    if (name.empty()) checking_.found(Rule::graph_value_name, path, "the value has no name");
+    check_texts(checking_.findings, value_info, path);
+    const bool is_boundary = path.row != &field<"GraphProto.value_info">;
+    check_value_info(checking_, value_info, path, kind_ == GraphKind::main && is_boundary);
 }
 
 void GraphCheck::check_inputs() {
     const wire::FieldRow& row = field<"GraphProto.input">;
-    for_each(row, [&](const onnx::Message& input, const FieldPath& place) {
+    for_each(row, [&](const onnx::Message& input, const FieldPath& path) {
         const std::string_view name = name_of_value(input);
-        check_named(input, name, place);
-        body_.define(name, Mark::is_input, place);
+        check_named(input, name, path);
+        body_.define(name, Mark::is_input, path);
         onnx::ValueType type = type_of_value(input);
         if (kind_ == GraphKind::subgraph) {
-            types_.inputs.push_back({type, place.index});
-            if (!type.is_known()) type = outer_->body_input(place.index);
+            types_.inputs.push_back({type, path.index});
+            if (!type.is_known()) type = outer_->body_input(path.index);
         }
         if (name.empty()) return;
         const VisibleValues::Id id = checking_.visible.id(name);
-        inputs_.emplace_back(id, place.index);
+        inputs_.emplace_back(id, path.index);
         checking_.visible.set_type(id, type);
         // From one run of a subgraph to the next, shapes may change.
         if (kind_ != GraphKind::subgraph) body_.tell_shape(id, input);
     });
     std::ranges::sort(inputs_);
     if (kind_ == GraphKind::initialization && fields_->count(row) > 0) {
-        checking_.found(Rule::training_initialization_input, FieldPath{&place_, &row, 0},
+        checking_.found(Rule::training_initialization_input, FieldPath{&path_, &row, 0},
                         "the initialization graph has an input");
     }
 }
 
 void GraphCheck::check_initializers() {
     for_each(field<"GraphProto.initializer">,
-             [&](const onnx::Message& tensor, const FieldPath& place) {
-                 check_tensor(checking_, tensor, place);
-                 check_initializer(tensor, tensor, place);
+             [&](const onnx::Message& tensor, const FieldPath& path) {
+                 check_tensor(checking_, tensor, path);
+                 check_initializer(tensor, tensor, path);
              });
     for_each(field<"GraphProto.sparse_initializer">,
-             [&](const onnx::Message& sparse, const FieldPath& place) {
-                 check_sparse_tensor(checking_, sparse, place);
+             [&](const onnx::Message& sparse, const FieldPath& path) {
+                 check_sparse_tensor(checking_, sparse, path);
                  const auto values = sparse.child(field<"SparseTensorProto.values">);
-                 if (values) check_initializer(*values, sparse, place);
+                 if (values) check_initializer(*values, sparse, path);
              });
 }
 
 void GraphCheck::check_initializer(const onnx::Message& tensor, const onnx::Message& value,
-                                   const FieldPath& place) {
+                                   const FieldPath& path) {
     std::string_view name = tensor.text(field<"TensorProto.name">);
     if (name.empty()) {
-        checking_.found(Rule::graph_initializer_name, place, "the initializer has no name");
+        checking_.found(Rule::graph_initializer_name, path, "the initializer has no name");
         return;
     }
     // Nodes that use the value look at its name. In the file, that would map the weights around it.
@@ -185,27 +185,27 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const onnx::Mess
     const unsigned marks = checking_.visible.here(checking_.visible.id(name));
     const bool is_segment = tensor::is_segment(tensor);
     if ((marks & Mark::is_initializer) != 0 && !is_segment) {
-        checking_.found(Rule::graph_initializer_repeated, place, [&] {
+        checking_.found(Rule::graph_initializer_repeated, path, [&] {
             return "another initializer before it has the name " + in_quotes(name);
         });
     }
     const bool is_input = (marks & Mark::is_input) != 0;
     const bool has_constants = checking_.ir_version >= kFirstWithConstants;
     if (!is_input && !has_constants && kind_ != GraphKind::algorithm) {
-        checking_.found(Rule::graph_initializer_input, place,
+        checking_.found(Rule::graph_initializer_input, path,
                         [&] { return in_quotes(name) + " is not an input of the graph"; });
     }
     if (is_input && has_constants && kind_ == GraphKind::subgraph) {
-        checking_.found(Rule::graph_initializer_default, place,
+        checking_.found(Rule::graph_initializer_default, path,
                         [&] { return in_quotes(name) + " is an input of the subgraph, too"; });
     }
-    const bool is_dense = place.row == &field<"GraphProto.initializer">;
-    if (is_input && is_dense) check_default(tensor, place);
+    const bool is_dense = path.row == &field<"GraphProto.initializer">;
+    if (is_input && is_dense) check_default(tensor, path);
     if (is_input && kind_ == GraphKind::subgraph)
         types_.inputs[input_of(name)].has_initializer = true;
-    body_.define(name, Mark::is_initializer, place);
+    body_.define(name, Mark::is_initializer, path);
     const VisibleValues::Id id = checking_.visible.id(name);
-    if (is_dense && !is_segment) initializers_.emplace_back(id, place.index);
+    if (is_dense && !is_segment) initializers_.emplace_back(id, path.index);
     // Of an initializer that does not fit its input, there is a finding already.
     if (!checking_.visible.type(id).is_known()) {
         checking_.visible.set_type(
@@ -238,7 +238,7 @@ std::uint64_t GraphCheck::input_of(std::string_view name) const {
         ->second;
 }
 
-void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& place) {
+void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& path) {
     const std::string_view name = tensor.text(field<"TensorProto.name">);
     const wire::FieldRow& row = field<"GraphProto.input">;
     const onnx::Message input = graph_.inner(row, fields_->at(row, input_of(name)));
@@ -246,7 +246,7 @@ void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& pla
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
     if (kind == nullptr) return;
     if (kind == &field<"TypeProto.tensor_type"> && fits(tensor, *type->child(*kind))) return;
-    checking_.found(Rule::graph_initializer_type, place, [&] {
+    checking_.found(Rule::graph_initializer_type, path, [&] {
         return "the initializer " + in_quotes(name) +
                " has another element type or shape than the input of its name";
     });
@@ -254,29 +254,29 @@ void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& pla
 
 void GraphCheck::check_outputs() {
     VisibleValues& visible = checking_.visible;
-    for_each(field<"GraphProto.output">, [&](const onnx::Message& output, const FieldPath& place) {
+    for_each(field<"GraphProto.output">, [&](const onnx::Message& output, const FieldPath& path) {
         const std::string_view name = name_of_value(output);
-        check_named(output, name, place);
+        check_named(output, name, path);
         if (kind_ == GraphKind::subgraph) types_.outputs.emplace_back();
         if (name.empty()) return;
         const VisibleValues::Id id = visible.id(name);
         if (kind_ == GraphKind::subgraph) types_.outputs.back() = visible.type(id);
         const bool is_own = (visible.here(id) & VisibleValues::kDefined) != 0;
         if (!is_own && !visible.is_visible(id)) {
-            checking_.found(Rule::graph_output_undefined, place,
+            checking_.found(Rule::graph_output_undefined, path,
                             [&] { return "nothing defines the output " + in_quotes(name); });
         } else if (!is_own && kind_ == GraphKind::subgraph) {
-            checking_.found(Rule::graph_output_undefined, place, [&] {
+            checking_.found(Rule::graph_output_undefined, path, [&] {
                 return "the output " + in_quotes(name) + " is a value of a graph around this one";
             });
         }
         if ((visible.here(id) & Mark::is_output) != 0) {
-            checking_.found(Rule::graph_output_repeated, place, [&] {
+            checking_.found(Rule::graph_output_repeated, path, [&] {
                 return "another output before it has the name " + in_quotes(name);
             });
         }
         const bool is_made = (visible.here(id) & Mark::is_made) != 0;
-        if (is_own && !is_made) check_described(output, id, place);
+        if (is_own && !is_made) check_described(output, id, path);
         visible.mark(id, Mark::is_output);
     });
 }
@@ -284,43 +284,43 @@ void GraphCheck::check_outputs() {
 void GraphCheck::check_value_infos() {
     VisibleValues& visible = checking_.visible;
     for_each(field<"GraphProto.value_info">,
-             [&](const onnx::Message& value, const FieldPath& place) {
+             [&](const onnx::Message& value, const FieldPath& path) {
                  const std::string_view name = name_of_value(value);
-                 check_named(value, name, place);
+                 check_named(value, name, path);
                  if (name.empty()) return;
                  const VisibleValues::Id id = visible.id(name);
                  const unsigned marks = visible.here(id);
                  if ((marks & Mark::is_described) != 0) {
-                     checking_.found(Rule::graph_value_info_repeated, place, [&] {
+                     checking_.found(Rule::graph_value_info_repeated, path, [&] {
                          return "another entry before it describes " + in_quotes(name);
                      });
                  } else if ((marks & (Mark::is_input | Mark::is_output)) != 0) {
-                     checking_.found(Rule::graph_value_info_inner, place, [&] {
+                     checking_.found(Rule::graph_value_info_inner, path, [&] {
                          return in_quotes(name) + " is an input or output of the graph";
                      });
                  } else if ((marks & VisibleValues::kDefined) == 0) {
-                     checking_.found(Rule::graph_value_info_inner, place,
+                     checking_.found(Rule::graph_value_info_inner, path,
                                      [&] { return "the graph has no value " + in_quotes(name); });
                  }
-                 if ((marks & Mark::is_initializer) != 0) check_described(value, id, place);
+                 if ((marks & Mark::is_initializer) != 0) check_described(value, id, path);
                  visible.mark(id, Mark::is_described);
              });
 }
 
 // A value that no node makes has its type and shape from an input or initializer.
 void GraphCheck::check_described(const onnx::Message& value, VisibleValues::Id id,
-                                 const FieldPath& place) {
+                                 const FieldPath& path) {
     if (body_.owner().operators == nullptr) return;
     const onnx::ValueType told = type_of_value(value);
     const onnx::ValueType own = checking_.visible.type(id);
     if (told.is_known() && own.is_known() && told != own) {
-        checking_.found(Rule::value_type, place,
+        checking_.found(Rule::value_type, path,
                         [&] { return "the value is " + own.text() + ", and here " + told.text(); });
     }
     const Known& here = checking_.shapes.at(told_shape(checking_.shapes, value));
     const Known& known = checking_.shapes.at(checking_.visible.shape(id));
     if (!contradict(here, known)) return;
-    checking_.found(Rule::value_shape, place, [&] {
+    checking_.found(Rule::value_shape, path, [&] {
         return "the shape of the value is " + shape_text(*known.dims) + ", and here " +
                shape_text(*here.dims);
     });
@@ -333,7 +333,7 @@ void GraphCheck::check_unused() {
     for (const auto& [id, index] : initializers_) {
         if ((checking_.visible.here(id) & (Mark::is_used | Mark::is_output)) != 0) continue;
         checking_.found(Rule::graph_initializer_unused,
-                        FieldPath{&place_, &field<"GraphProto.initializer">, index}, [&] {
+                        FieldPath{&path_, &field<"GraphProto.initializer">, index}, [&] {
                             return "nothing uses the initializer " +
                                    in_quotes(checking_.visible.names().name(id));
                         });
@@ -342,32 +342,32 @@ void GraphCheck::check_unused() {
 
 void GraphCheck::check_annotations() {
     const wire::FieldRow& parameters = field<"TensorAnnotation.quant_parameter_tensor_names">;
-    const auto check_name = [&](std::string_view name, const FieldPath& place) {
+    const auto check_name = [&](std::string_view name, const FieldPath& path) {
         const VisibleValues::Id id = checking_.visible.id(name);
         if (checking_.visible.is_visible(id)) {
             checking_.visible.note_use(id);
             return;
         }
-        checking_.found(Rule::quantization_tensor, place,
+        checking_.found(Rule::quantization_tensor, path,
                         [&] { return "the graph has no value " + in_quotes(name); });
     };
     const auto check_repeated = [&](model::NameTable& before, std::string_view name,
-                                    const FieldPath& place) {
+                                    const FieldPath& path) {
         if (before.add(name).is_new) return;
-        checking_.found(Rule::quantization_repeated, place,
+        checking_.found(Rule::quantization_repeated, path,
                         [&] { return "another entry before it is about " + in_quotes(name); });
     };
     model::NameTable annotated;
     for_each(field<"GraphProto.quantization_annotation">,
-             [&](const onnx::Message& annotation, const FieldPath& place) {
+             [&](const onnx::Message& annotation, const FieldPath& path) {
                  const auto tensor = annotation.text(field<"TensorAnnotation.tensor_name">);
-                 check_name(tensor, place);
-                 check_repeated(annotated, tensor, place);
+                 check_name(tensor, path);
+                 check_repeated(annotated, tensor, path);
                  model::NameTable keys;
                  std::uint64_t i = 0;
                  annotation.for_each_value(parameters, [&](const wire::Field& value) {
                      const onnx::Message entry = annotation.inner(parameters, value);
-                     const FieldPath here{&place, &parameters, i++};
+                     const FieldPath here{&path, &parameters, i++};
                      const auto key = entry.text(field<"StringStringEntryProto.key">);
                      check_repeated(keys, key, here);
                      if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
@@ -380,11 +380,11 @@ void GraphCheck::check_annotations() {
              });
 }
 
-void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& path,
                     NodeListCheck& outer) {
-    GraphCheck check(checking, graph, place, GraphKind::subgraph, outer.owner(), &outer);
+    GraphCheck check(checking, graph, path, GraphKind::subgraph, outer.owner(), &outer);
     check.run();
-    outer.judge_body(place, check.take_types());
+    outer.judge_body(path, check.take_types());
 }
 
 }  // namespace onnxmap::check

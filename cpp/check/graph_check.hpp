@@ -23,13 +23,13 @@ enum class GraphKind : std::uint8_t {
 };
 
 /// The graph of an attribute of a node in `outer`.
-void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& path,
                     NodeListCheck& outer);
 
 /// One graph, and the values of it and of those around it.
 class GraphCheck {
   public:
-    GraphCheck(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+    GraphCheck(Checking& checking, const onnx::Message& graph, const FieldPath& path,
                GraphKind kind, const Owner& owner, NodeListCheck* outer = nullptr);
 
     /// Checks everything. The values of the graph stay visible as long as this object lives.
@@ -44,16 +44,15 @@ class GraphCheck {
     void check_initializers();
     // `value`: the tensor, or the sparse tensor whose values it is.
     void check_initializer(const onnx::Message& tensor, const onnx::Message& value,
-                           const FieldPath& place);
+                           const FieldPath& path);
     void note_described_types();
     void check_outputs();
     void check_unused();
     void check_value_infos();
-    void check_described(const onnx::Message& value, VisibleValues::Id id, const FieldPath& place);
+    void check_described(const onnx::Message& value, VisibleValues::Id id, const FieldPath& path);
     void check_annotations();
-    void check_named(const onnx::Message& value_info, std::string_view name,
-                     const FieldPath& place);
-    void check_default(const onnx::Message& tensor, const FieldPath& place);
+    void check_named(const onnx::Message& value_info, std::string_view name, const FieldPath& path);
+    void check_default(const onnx::Message& tensor, const FieldPath& path);
     // The position of an input.
     [[nodiscard]] std::uint64_t input_of(std::string_view name) const;
 
@@ -62,7 +61,7 @@ class GraphCheck {
 
     Checking& checking_;
     const onnx::Message& graph_;
-    const FieldPath& place_;
+    const FieldPath& path_;
     GraphKind kind_;
     std::shared_ptr<const model::FieldIndex> fields_;
     NodeListCheck body_;

@@ -19,10 +19,10 @@ std::optional<std::vector<bool>> marks(NodeShapes& n, const List& list, std::siz
     if (!list.values) return std::nullopt;
     std::vector<bool> marked(rank);
     for (const std::int64_t each : *list.values) {
-        const auto axis = n.axis(list.place, each, rank);
+        const auto axis = n.axis(list.path, each, rank);
         if (!axis) return std::nullopt;
         if (once && marked[*axis]) {
-            n.wrong(list.place, "the axis " + std::to_string(each) + " is there twice");
+            n.wrong(list.path, "the axis " + std::to_string(each) + " is there twice");
             return std::nullopt;
         }
         marked[*axis] = true;
@@ -40,10 +40,10 @@ Numbers joined(NumberView a, NumberView b, NumberView c = {}) {
 // How much a slice leaves of a dimension.
 std::int64_t cut(std::int64_t dim, std::int64_t start, std::int64_t end) {
     if (dim < 0 || start == kUnknown || end == kUnknown) return kUnknown;
-    const auto place = [&](std::int64_t at) {
+    const auto path = [&](std::int64_t at) {
         return std::clamp<std::int64_t>(at < 0 ? at + dim : at, 0, dim);
     };
-    return std::max<std::int64_t>(place(end) - place(start), 0);
+    return std::max<std::int64_t>(path(end) - path(start), 0);
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ void reshape(NodeShapes& n, std::string_view) {
     for (std::size_t i = 0; i < made.size(); ++i) {
         if (made[i] == 0 && n.number("allowzero", 0) == 0) {
             if (x && i >= x->size()) {
-                return n.wrong(list.place, "dimension " + std::to_string(i) +
-                                               " is copied, and the shape is " + shape_text(*x));
+                return n.wrong(list.path, "dimension " + std::to_string(i) +
+                                              " is copied, and the shape is " + shape_text(*x));
             }
             made[i] = x ? std::exchange(from[i], 1) : kUnknown;
         } else if (made[i] == -1 && !open) {
@@ -90,8 +90,8 @@ void reshape(NodeShapes& n, std::string_view) {
     const auto before = product(from);
     const auto after = product(to);
     if (before && after && (open && *after > 0 ? *before % *after != 0 : *before != *after)) {
-        return n.wrong(list.place, "it asks for " + shape_text(*list.values) +
-                                       ", and the shape of the value is " + shape_text(*x));
+        return n.wrong(list.path, "it asks for " + shape_text(*list.values) +
+                                      ", and the shape of the value is " + shape_text(*x));
     }
     if (open) made[*open] = before && after && *after > 0 ? *before / *after : kUnknown;
     n.make(0, {made, n.input(0).elements});
@@ -126,8 +126,8 @@ void reduce(NodeShapes& n, std::string_view how) {
     for (std::size_t i = 0; axes && i < x.size(); ++i) {
         if (!(*axes)[i] || keeps) made.push_back((*axes)[i] ? 1 : x[i]);
         if (!is_squeezed || !(*axes)[i] || !differ(x[i], 1)) continue;
-        return n.wrong(list.place, "dimension " + std::to_string(i) + " of the value is " +
-                                       std::to_string(x[i]) + ", and 1 is left out");
+        return n.wrong(list.path, "dimension " + std::to_string(i) + " of the value is " +
+                                      std::to_string(x[i]) + ", and 1 is left out");
     }
     if (axes) n.make(0, {made, is_squeezed ? n.input(0).elements : std::nullopt});
 }
@@ -181,8 +181,8 @@ void split(NodeShapes& n, std::string_view) {
     const auto count = static_cast<std::int64_t>(n.outputs());
     const std::int64_t dim = std::exchange(made[*axis], kUnknown);
     if (list.values && differ(dim, sum(*list.values))) {
-        return n.wrong(list.place, "the sizes " + shape_text(*list.values) + " are not dimension " +
-                                       std::to_string(*axis) + " of " + shape_text(*n.dims(0)));
+        return n.wrong(list.path, "the sizes " + shape_text(*list.values) + " are not dimension " +
+                                      std::to_string(*axis) + " of " + shape_text(*n.dims(0)));
     }
     for (std::size_t slot = 0; slot < static_cast<std::size_t>(count); ++slot) {
         if (list.values) {
@@ -207,7 +207,7 @@ void slice(NodeShapes& n, std::string_view) {
     std::optional<Numbers> left;
     for (std::size_t i = 0; fits && i < starts.values->size(); ++i) {
         const auto value = axes.is_given ? (*axes.values)[i] : static_cast<std::int64_t>(i);
-        const auto axis = n.axis(axes.place, value, made.size());
+        const auto axis = n.axis(axes.path, value, made.size());
         if (!axis) return n.make(0, Numbers(made.size(), kUnknown));
         const std::int64_t start = (*starts.values)[i];
         const std::int64_t dim = made[*axis];
@@ -247,9 +247,9 @@ void gather(NodeShapes& n, std::string_view) {
     if (!from || !at || made.size() > 1) return n.make(0, made);
     Numbers taken;
     for (const std::int64_t each : *at) {
-        const std::int64_t place = each < 0 && each != kUnknown ? each + std::ssize(*from) : each;
-        const bool is_there = place >= 0 && place < std::ssize(*from);
-        taken.push_back(is_there ? (*from)[static_cast<std::size_t>(place)] : kUnknown);
+        const std::int64_t path = each < 0 && each != kUnknown ? each + std::ssize(*from) : each;
+        const bool is_there = path >= 0 && path < std::ssize(*from);
+        taken.push_back(is_there ? (*from)[static_cast<std::size_t>(path)] : kUnknown);
     }
     n.make(0, {NumberView(made), NumberView(taken)});
 }

@@ -55,7 +55,7 @@ const char* fault_of_license(std::string_view text) noexcept {
 }  // namespace
 
 void check_metadata(Findings& findings, const onnx::Message& message, const wire::FieldRow& row,
-                    const FieldPath& place) {
+                    const FieldPath& path) {
     const Rule rule = &row == &field<"ModelProto.metadata_props"> ? Rule::model_metadata_key
                                                                   : Rule::graph_metadata_key;
     model::NameTable keys;
@@ -63,7 +63,7 @@ void check_metadata(Findings& findings, const onnx::Message& message, const wire
     message.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message entry = message.inner(row, value);
         const auto key = entry.text(field<"StringStringEntryProto.key">);
-        const FieldPath here{&place, &row, i++};
+        const FieldPath here{&path, &row, i++};
         check_texts(findings, entry, here);
         if (key.empty()) {
             findings.add(rule, here, "the entry has no key");

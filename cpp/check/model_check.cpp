@@ -94,11 +94,11 @@ void note_devices(Checking& checking, const onnx::Message& model, const FieldPat
     std::uint64_t i = 0;
     model.for_each_value(row, [&](const wire::Field& value) {
         const auto name = model.inner(row, value).text(field<"DeviceConfigurationProto.name">);
-        const FieldPath place{&root, &row, i++};
+        const FieldPath path{&root, &row, i++};
         if (name.empty()) {
-            checking.found(Rule::model_device_name, place, "the configuration has no name");
+            checking.found(Rule::model_device_name, path, "the configuration has no name");
         } else if (!checking.devices.add(name).is_new) {
-            checking.found(Rule::model_device_name, place, [&] {
+            checking.found(Rule::model_device_name, path, [&] {
                 return "another configuration before it has the name " + in_quotes(name);
             });
         }
@@ -137,11 +137,11 @@ void check_model(Checking& checking, const onnx::Message& model, const FieldPath
     note_functions(checking, model, functions, root);
 
     const auto graph = checking.document.child(model, field<"ModelProto.graph">);
-    const FieldPath place{&root, &field<"ModelProto.graph">};
+    const FieldPath path{&root, &field<"ModelProto.graph">};
     // What the graph defines is noted until all is checked.
     std::optional<GraphCheck> main;
     if (graph) {
-        main.emplace(checking, *graph, place, GraphKind::main,
+        main.emplace(checking, *graph, path, GraphKind::main,
                      Owner{checking.imports, checking.operators_of(checking.imports)});
         main->run();
         check_training(checking, model, *checking.document.index(*graph), root);

@@ -24,10 +24,10 @@ struct NodeFacts {
 
 /// `parts`: those of the node. Changes nothing but `findings`.
 NodeFacts check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
-                           const NodeParts& parts, const FieldPath& place, const Owner& owner);
+                           const NodeParts& parts, const FieldPath& path, const Owner& owner);
 
 /// The tensors, types and subgraphs in the attributes of a node in `body`.
-void check_nested(Checking& checking, const onnx::Message& node, const FieldPath& place,
+void check_nested(Checking& checking, const onnx::Message& node, const FieldPath& path,
                   NodeListCheck& body);
 
 }  // namespace onnxmap::check

@@ -27,11 +27,11 @@ constexpr unsigned kShapeRule = 8;  // where it begins in a number, beside the d
 
 }  // namespace
 
-NodeListCheck::NodeListCheck(Checking& checking, const FieldPath& place,
+NodeListCheck::NodeListCheck(Checking& checking, const FieldPath& path,
                              const model::FieldIndex& fields, const wire::FieldRow& row,
                              const Owner& owner, const Around& around)
     : checking_(checking),
-      place_(place),
+      path_(path),
       fields_(fields),
       row_(row),
       owner_(owner),
@@ -45,20 +45,20 @@ NodeListCheck::NodeListCheck(Checking& checking, const FieldPath& place,
 
 NodeListCheck::~NodeListCheck() { checking_.visible.leave(); }
 
-void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& place) {
+void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& path) {
     if (name.empty()) return;
     VisibleValues& visible = checking_.visible;
     const VisibleValues::Id id = visible.id(name);
     const bool is_new = (visible.here(id) & VisibleValues::kDefined) == 0;
     if (is_new && visible.is_from_outside(id)) {
-        checking_.found(Rule::value_shadowed_input, place, [&] {
+        checking_.found(Rule::value_shadowed_input, path, [&] {
             return in_quotes(name) + " is also a value of a graph around this one";
         });
     } else if (!is_new && mark == Mark::is_input) {
-        defined_again(id, place);
+        defined_again(id, path);
     }
     visible.mark(id, mark);
-    check_identifier(checking_.findings, name, place);
+    check_identifier(checking_.findings, name, path);
 }
 
 void NodeListCheck::tell_shape(VisibleValues::Id value, const onnx::Message& element,
@@ -67,8 +67,8 @@ void NodeListCheck::tell_shape(VisibleValues::Id value, const onnx::Message& ele
     checking_.visible.set_shape(value, check::told_shape(checking_.shapes, element, with_elements));
 }
 
-void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& place) {
-    checking_.found(Rule::value_repeated, place, [&] {
+void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& path) {
+    checking_.found(Rule::value_repeated, path, [&] {
         return in_quotes(checking_.visible.names().name(value)) + " is defined a second time";
     });
 }
@@ -143,7 +143,7 @@ void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings&
         const onnx::Message node = fields_.message().inner(row_, element);
         parts.read(node);
         const NodeFacts facts =
-            check_node_alone(checking_, findings, node, parts, place_of(i), owner_);
+            check_node_alone(checking_, findings, node, parts, path_of(i), owner_);
         if (!parts.name.empty()) note(Kind::named, parts.name, 0);
         note_names(Kind::used, parts.inputs);
         if (facts.known) {
@@ -185,7 +185,7 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
     switch (event.kind) {
         case Kind::named:
             if (node_names_.add(event.name, event.hash).is_new) break;
-            checking_.found(Rule::node_name_repeated, place_of(node), [&] {
+            checking_.found(Rule::node_name_repeated, path_of(node), [&] {
                 return "another node before it has the name " + in_quotes(event.name);
             });
             break;
@@ -205,7 +205,7 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
         case Kind::foreign: checking_.count_not_described(event.name); break;
         case Kind::nested:
             bodies_.begin(node, this->node(node), types_);
-            check_nested(checking_, this->node(node), place_of(node), *this);
+            check_nested(checking_, this->node(node), path_of(node), *this);
             bodies_.end();
             break;
         case Kind::defined:
@@ -217,8 +217,8 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
 void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::uint64_t node) {
     VisibleValues& visible = checking_.visible;
     if (visible.is_visible(value) || checking_.findings.wants(Rule::graph_identifier)) {
-        const FieldPath place = place_of(node);
-        const FieldPath output{&place, &field<"NodeProto.output">, event.slot};
+        const FieldPath path = path_of(node);
+        const FieldPath output{&path, &field<"NodeProto.output">, event.slot};
         if (visible.is_from_outside(value)) {
             checking_.found(Rule::value_shadowed, output, [&] {
                 return in_quotes(event.name) + " is also a value of a graph around this one";
@@ -242,8 +242,8 @@ void NodeListCheck::judge_type(VisibleValues::Id value, const Event& event, std:
         return;
     }
     if (told.is_known() && told != made) {
-        const FieldPath place = place_of(node);
-        checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
+        const FieldPath path = path_of(node);
+        checking_.found(Rule::value_type, FieldPath{&path, &field<"NodeProto.output">, event.slot},
                         [&] {
                             return "the node makes " + made.text() + ", and the graph says that " +
                                    in_quotes(event.name) + " is " + told.text();
@@ -259,9 +259,9 @@ void NodeListCheck::judge_shape(VisibleValues::Id value, const Event& event, std
     const Known& is_told = checking_.shapes.at(told);
     const Known& is_made = checking_.shapes.at(made);
     if (contradict(is_told, is_made)) {
-        const FieldPath place = place_of(node);
-        checking_.found(Rule::value_shape,
-                        FieldPath{&place, &field<"NodeProto.output">, event.slot}, [&] {
+        const FieldPath path = path_of(node);
+        checking_.found(Rule::value_shape, FieldPath{&path, &field<"NodeProto.output">, event.slot},
+                        [&] {
                             return "the node makes the shape " + shape_text(*is_made.dims) +
                                    ", and the graph says that " + in_quotes(event.name) + " has " +
                                    shape_text(*is_told.dims);
@@ -282,8 +282,8 @@ void NodeListCheck::judge_output(const Event& event, std::uint64_t node, onnx::V
     const onnx::Operator* const op = types_.called(node);
     const char letter = op == nullptr ? '\0' : op->output(event.slot).letter;
     if (letter == '\0' || op->types(letter).has(told)) return;
-    const FieldPath place = place_of(node);
-    checking_.found(Rule::value_type, FieldPath{&place, &field<"NodeProto.output">, event.slot},
+    const FieldPath path = path_of(node);
+    checking_.found(Rule::value_type, FieldPath{&path, &field<"NodeProto.output">, event.slot},
                     [&] {
                         return "the graph says that " + in_quotes(event.name) + " is " +
                                told.text() + ", which " + std::string(op->name()) + " of version " +
@@ -298,8 +298,8 @@ void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
     const auto decided = onnx::ValueType::from_code(static_cast<std::uint8_t>(event.slot));
     using Input = SignatureTypes::Input;
     types_.judge(op, decided, [&](const Input& input, const Input* other) {
-        const FieldPath place = place_of(node);
-        const FieldPath at{&place, &field<"NodeProto.input">, input.slot};
+        const FieldPath path = path_of(node);
+        const FieldPath at{&path, &field<"NodeProto.input">, input.slot};
         checking_.found(Rule::operator_type, at, [&] {
             return type_text(checking_, input) +
                    (other == nullptr ? ", which " + std::string(op.name()) + " of version " +
@@ -321,16 +321,16 @@ void NodeListCheck::judge_shapes(const onnx::Operator& op, const Event& event,
     }
     apply_shape_rule(static_cast<std::uint16_t>(event.slot >> kShapeRule), shapes_);
     if (!shapes_.fault() || shapes_.is_unsure()) return;
-    const auto& [place, message] = *shapes_.fault();
-    const FieldPath here = place_of(index);
+    const auto& [path, message] = *shapes_.fault();
+    const FieldPath here = path_of(index);
     const auto text = [&] { return std::string(op.name()) + ": " + message; };
-    if (place.attribute.empty()) {
-        checking_.found(Rule::value_shape, FieldPath{&here, &field<"NodeProto.input">, place.input},
+    if (path.attribute.empty()) {
+        checking_.found(Rule::value_shape, FieldPath{&here, &field<"NodeProto.input">, path.input},
                         text);
     } else {
-        const std::uint64_t position = shapes_.position_of(place.attribute);
+        const std::uint64_t position = shapes_.position_of(path.attribute);
         checking_.found(Rule::operator_attribute_value,
-                        FieldPath{&here, &field<"NodeProto.attribute">, position, place.attribute},
+                        FieldPath{&here, &field<"NodeProto.attribute">, position, path.attribute},
                         text);
     }
 }
@@ -365,13 +365,13 @@ void NodeListCheck::resolve() {
         const std::string_view name = checking_.visible.names().name(each.value);
         const bool is_late = (checking_.visible.here(each.value) & Mark::is_made) != 0;
         if (!is_late && outer_ != nullptr) {
-            if (each.body == nullptr) each.body = checking_.kept.keep(place_);
+            if (each.body == nullptr) each.body = checking_.kept.keep(path_);
             outer_->unknown_.push_back(each);
             continue;
         }
         is_unsorted = is_unsorted || is_late;
         const bool is_here = each.body == nullptr;
-        const FieldPath node{is_here ? &place_ : each.body,
+        const FieldPath node{is_here ? &path_ : each.body,
                              is_here ? &row_ : &field<"GraphProto.node">, each.node};
         const FieldPath input{&node, &field<"NodeProto.input">, each.slot};
         checking_.found(is_late ? Rule::value_unsorted : Rule::value_undefined, input, [&] {
@@ -387,7 +387,7 @@ void NodeListCheck::find_cycle() {
     const model::ValueUses uses(fields_, checking_.document.limits().depth);
     const auto node = uses.node_in_cycle();
     if (!node) return;
-    checking_.found(Rule::value_cycle, place_of(*node), "the node depends on its own output");
+    checking_.found(Rule::value_cycle, path_of(*node), "the node depends on its own output");
 }
 
 }  // namespace onnxmap::check

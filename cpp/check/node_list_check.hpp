@@ -31,8 +31,8 @@ class NodeListCheck {
         bool is_last = false;            // whether nothing is looked at afterwards
     };
 
-    /// `place`: of the graph or function, whose nodes are in the field `row`.
-    NodeListCheck(Checking& checking, const FieldPath& place, const model::FieldIndex& fields,
+    /// `path`: of the graph or function, whose nodes are in the field `row`.
+    NodeListCheck(Checking& checking, const FieldPath& path, const model::FieldIndex& fields,
                   const wire::FieldRow& row, const Owner& owner, const Around& around);
     ~NodeListCheck();
     NodeListCheck(const NodeListCheck&) = delete;
@@ -41,7 +41,7 @@ class NodeListCheck {
     [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
 
     /// Defines an input or an initializer. Empty names define nothing.
-    void define(std::string_view name, Mark mark, const FieldPath& place);
+    void define(std::string_view name, Mark mark, const FieldPath& path);
 
     /// An element of the graph tells the shape of a value.
     void tell_shape(VisibleValues::Id value, const onnx::Message& element,
@@ -55,8 +55,8 @@ class NodeListCheck {
         return bodies_.input(position, types_);
     }
     /// A subgraph of the node that is looked at has these types.
-    void judge_body(const FieldPath& place, BodyTypes body) {
-        bodies_.judge(checking_, place, std::move(body), types_);
+    void judge_body(const FieldPath& path, BodyTypes body) {
+        bodies_.judge(checking_, path, std::move(body), types_);
     }
 
   private:
@@ -99,7 +99,7 @@ class NodeListCheck {
     void apply_all(const Events& events);
     void apply(const Event& event, std::uint64_t node);
     void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);
-    void defined_again(VisibleValues::Id value, const FieldPath& place);
+    void defined_again(VisibleValues::Id value, const FieldPath& path);
     void judge_shapes(const onnx::Operator& op, const Event& event, std::uint64_t index);
     void judge_type(VisibleValues::Id value, const Event& event, std::uint64_t node);
     void judge_shape(VisibleValues::Id value, const Event& event, std::uint64_t node);
@@ -111,10 +111,10 @@ class NodeListCheck {
 
     std::string_view title_of(std::uint64_t index);
     [[nodiscard]] onnx::Message node(std::uint64_t index) const;
-    [[nodiscard]] FieldPath place_of(std::uint64_t node) const { return {&place_, &row_, node}; }
+    [[nodiscard]] FieldPath path_of(std::uint64_t node) const { return {&path_, &row_, node}; }
 
     Checking& checking_;
-    const FieldPath& place_;
+    const FieldPath& path_;
     const model::FieldIndex& fields_;
     const wire::FieldRow& row_;
     Owner owner_;

@@ -74,15 +74,15 @@ std::optional<Numbers> NodeShapes::elements(std::size_t slot) const {
     return Numbers(static_cast<std::size_t>(dims->front()), kUnknown);
 }
 
-std::optional<std::size_t> NodeShapes::axis(const Place& place, std::int64_t value,
-                                            std::size_t rank, std::size_t more) {
+std::optional<std::size_t> NodeShapes::axis(const Place& path, std::int64_t value, std::size_t rank,
+                                            std::size_t more) {
     if (value == kUnknown || rank == 0) return std::nullopt;
     const std::int64_t counted = value < 0 ? value + static_cast<std::int64_t>(rank) : value;
     if (counted >= 0 && counted < static_cast<std::int64_t>(rank + more)) {
         return static_cast<std::size_t>(counted);
     }
-    wrong(place, "there is no axis " + std::to_string(value) + ": the value has " +
-                     std::to_string(rank) + " dimensions");
+    wrong(path, "there is no axis " + std::to_string(value) + ": the value has " +
+                    std::to_string(rank) + " dimensions");
     return std::nullopt;
 }
 

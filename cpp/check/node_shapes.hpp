@@ -33,7 +33,7 @@ struct Place {
 struct List {
     bool is_given = false;
     std::optional<Numbers> values = std::nullopt;  // nothing: not even their number is known
-    Place place = {};
+    Place path = {};
 };
 
 class NodeShapes {
@@ -81,7 +81,7 @@ class NodeShapes {
     [[nodiscard]] std::optional<Numbers> elements(std::size_t slot) const;
     /// The position of an axis of a value of this rank. Nothing if it is not known; a fault if it
     /// is not there. `more`: how many axes there are behind the last.
-    std::optional<std::size_t> axis(const Place& place, std::int64_t value, std::size_t rank,
+    std::optional<std::size_t> axis(const Place& path, std::int64_t value, std::size_t rank,
                                     std::size_t more = 0);
 
     /// Tells an output.
@@ -94,13 +94,13 @@ class NodeShapes {
     }
 
     struct Fault {
-        Place place;
+        Place path;
         std::string message;
     };
     /// What is wrong, the first of all. A default is not.
-    void wrong(const Place& place, std::string message) {
-        const bool is_default = !place.attribute.empty() && !has(place.attribute);
-        if (!fault_ && !is_default) fault_ = {place, std::move(message)};
+    void wrong(const Place& path, std::string message) {
+        const bool is_default = !path.attribute.empty() && !has(path.attribute);
+        if (!fault_ && !is_default) fault_ = {path, std::move(message)};
     }
     void wrong(std::size_t slot, std::string message) {
         wrong(Place{{}, slot}, std::move(message));

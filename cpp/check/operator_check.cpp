@@ -66,11 +66,11 @@ struct Names {
 // `title()`: of the callee.
 template <class Title>
 void check_count(Findings& findings, const Names& each, Title&& title, std::string_view node,
-                 const FieldPath& place) {
+                 const FieldPath& path) {
     const std::size_t count = each.names.size();
     const bool is_between = each.least < count && count < each.most;
     if (each.least <= count && count <= each.most && !(each.all_or_one && is_between)) return;
-    findings.add(each.rule, place, [&] {
+    findings.add(each.rule, path, [&] {
         const std::string range = each.all_or_one ? "1 or " + std::to_string(each.most) + " outputs"
                                                   : range_text(each.least, each.most, each.what);
         return title() + " has " + range + ", and the node " + in_quotes(node) + " has " +
@@ -79,11 +79,11 @@ void check_count(Findings& findings, const Names& each, Title&& title, std::stri
 }
 
 template <class Title, class Parameters>
-void check_required(Findings& findings, const Names& each, Title&& title, const FieldPath& place,
+void check_required(Findings& findings, const Names& each, Title&& title, const FieldPath& path,
                     Parameters&& parameter) {
     for (std::size_t i = 0; i < each.names.size(); ++i) {
         if (!each.names[i].empty() || !parameter(i).required) continue;
-        findings.add(each.rule, FieldPath{&place, &each.row, i}, [&] {
+        findings.add(each.rule, FieldPath{&path, &each.row, i}, [&] {
             return std::string(each.what) + " " + std::to_string(i) + " of " + title() +
                    " is not optional, and the node leaves it out";
         });
@@ -152,7 +152,7 @@ std::string wrong_type_text(const onnx::Operator& op, std::string_view attribute
 }  // namespace
 
 Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& parts,
-               const FieldPath& place, const Owner& owner)
+               const FieldPath& path, const Owner& owner)
     : name_(parts.op_type) {
     if (owner.operators == nullptr || parts.op_type.empty()) return;
     found_ = owner.operators->find(parts.domain, parts.op_type);
@@ -172,14 +172,14 @@ Callee::Callee(const Checking& checking, Findings& findings, const NodeParts& pa
         const bool is_standard = plain_domain(parts.domain).empty();
         if (is_standard && std::ranges::find(kExperimental, name_) != std::end(kExperimental))
             return;
-        findings.add(Rule::operator_unknown, place, [&] {
+        findings.add(Rule::operator_unknown, path, [&] {
             return "version " + std::to_string(*version) + " of " +
                    (is_standard ? "ai.onnx" : std::string(parts.domain)) + " has no operator " +
                    in_quotes(parts.op_type) +
                    unknown_operator_hint(parts.domain, *version, parts.op_type);
         });
     } else if (found_.operator_->deprecated()) {
-        findings.add(Rule::operator_deprecated, place, [&] {
+        findings.add(Rule::operator_deprecated, path, [&] {
             return title() + " is deprecated" + replacement_hint(*found_.operator_) +
                    "; the node " + in_quotes(parts.title()) + " uses it";
         });
@@ -192,8 +192,7 @@ std::string Callee::title() const {
     return std::string(name_) + " of version " + std::to_string(found_.operator_->since());
 }
 
-void Callee::check_counts(Findings& findings, const NodeParts& parts,
-                          const FieldPath& place) const {
+void Callee::check_counts(Findings& findings, const NodeParts& parts, const FieldPath& path) const {
     const std::optional<onnx::Operator>& op = found_.operator_;
     if (function_ == nullptr && !op) return;
     Names inputs{Rule::operator_inputs, "input", field<"NodeProto.input">, parts.inputs, 0, 0};
@@ -209,22 +208,22 @@ void Callee::check_counts(Findings& findings, const NodeParts& parts,
         outputs.least = op->least_outputs();
         outputs.most = limit(op->most_outputs());
         outputs.all_or_one = has_all_outputs_or_one(*op);
-        check_required(findings, inputs, title, place, [&](std::size_t i) { return op->input(i); });
+        check_required(findings, inputs, title, path, [&](std::size_t i) { return op->input(i); });
     }
-    check_count(findings, inputs, title, parts.title(), place);
+    check_count(findings, inputs, title, parts.title(), path);
     if (parts.has_no_output()) return;  // the rule node.outputs says so
-    check_count(findings, outputs, title, parts.title(), place);
+    check_count(findings, outputs, title, parts.title(), path);
     if (op) {
-        check_required(findings, outputs, title, place,
+        check_required(findings, outputs, title, path,
                        [&](std::size_t i) { return op->output(i); });
     }
 }
 
 void Callee::check_attribute(Findings& findings, const AttributeParts& attribute,
-                             const FieldPath& place) const {
+                             const FieldPath& path) const {
     const std::string_view name = attribute.name;
     const auto unknown = [&] {
-        findings.add(Rule::operator_attribute_unknown, place, [&] {
+        findings.add(Rule::operator_attribute_unknown, path, [&] {
             return title() + " has no attribute " + in_quotes(name) +
                    (found_.operator_ ? unknown_attribute_hint(*found_.operator_, name) : "");
         });
@@ -242,14 +241,14 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
         return;
     }
     if (const auto words = other_words(*found_.operator_, name, attribute.text); !words.empty()) {
-        findings.add(Rule::operator_attribute_value, place, [&] {
+        findings.add(Rule::operator_attribute_value, path, [&] {
             return "the attribute " + in_quotes(name) + " of " + title() + " is " +
                    in_quotes(attribute.text) + ", and none of: " + std::string(words);
         });
     }
     const std::int32_t type = attribute.type.value_or(0);
     if (type == 0 || type == known->type) return;
-    findings.add(Rule::operator_attribute_type, place, [&] {
+    findings.add(Rule::operator_attribute_type, path, [&] {
         return "the attribute " + in_quotes(name) + " of " + title() + " is " +
                attribute_type_text(known->type) + ", and that of the node " +
                attribute_type_text(type);
@@ -257,11 +256,11 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
 }
 
 void Callee::check_attributes(Findings& findings, const model::NameTable& names,
-                              const FieldPath& place) const {
+                              const FieldPath& path) const {
     if (!found_.operator_ || !found_.operator_->needs_attributes()) return;
     found_.operator_->for_each_attribute([&](const onnx::Operator::Attribute& each) {
         if (!each.required || names.find(each.name)) return;
-        findings.add(Rule::operator_attribute_missing, place, [&] {
+        findings.add(Rule::operator_attribute_missing, path, [&] {
             return title() + " needs the attribute " + in_quotes(each.name) +
                    ", and the node has none of that name";
         });
@@ -270,7 +269,7 @@ void Callee::check_attributes(Findings& findings, const model::NameTable& names,
 
 onnx::ValueType decided_type(Findings& findings, const onnx::Operator& op,
                              const onnx::Message& node, const NodeParts& parts,
-                             const FieldPath& place) {
+                             const FieldPath& path) {
     const bool is_constant = op.name() == "Constant";
     for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
         const wire::FieldRow& row = field<"NodeProto.attribute">;
@@ -297,7 +296,7 @@ onnx::ValueType decided_type(Findings& findings, const onnx::Operator& op,
         const auto known = op.attribute(name);
         const bool is_default = number == 0 && known && !known->required;
         if (!is_default && known && attribute.has(field<"AttributeProto.i">)) {
-            findings.add(Rule::operator_type, FieldPath{&place, &row, i, name},
+            findings.add(Rule::operator_type, FieldPath{&path, &row, i, name},
                          [&] { return wrong_type_text(op, name, number); });
         }
     }

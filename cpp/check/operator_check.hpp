@@ -17,16 +17,16 @@ class Callee {
   public:
     /// Of a node; a finding if its operator set has no such operator.
     Callee(const Checking& checking, Findings& findings, const NodeParts& parts,
-           const FieldPath& place, const Owner& owner);
+           const FieldPath& path, const Owner& owner);
 
     /// The number of inputs and outputs, and whether those that must be there have names.
-    void check_counts(Findings& findings, const NodeParts& parts, const FieldPath& place) const;
+    void check_counts(Findings& findings, const NodeParts& parts, const FieldPath& path) const;
     /// One attribute.
     void check_attribute(Findings& findings, const AttributeParts& attribute,
-                         const FieldPath& place) const;
+                         const FieldPath& path) const;
     /// Whether the attributes that the operator needs are among `names`.
     void check_attributes(Findings& findings, const model::NameTable& names,
-                          const FieldPath& place) const;
+                          const FieldPath& path) const;
 
     /// What is known of the operator that it calls, if it is no function and not deprecated.
     [[nodiscard]] const KnownOperators::Found& known() const noexcept { return found_; }
@@ -49,6 +49,6 @@ class Callee {
 /// finding if the operator does not make that type.
 [[nodiscard]] onnx::ValueType decided_type(Findings& findings, const onnx::Operator& op,
                                            const onnx::Message& node, const NodeParts& parts,
-                                           const FieldPath& place);
+                                           const FieldPath& path);
 
 }  // namespace onnxmap::check

@@ -23,18 +23,18 @@ void check_form(Checking& checking, const onnx::Message& set, const wire::FieldR
                    [&] { return in_quotes(text) + " is not in the form of Semantic Versioning"; });
 }
 
-void check_function(Checking& checking, const onnx::Message& function, const FieldPath& place,
+void check_function(Checking& checking, const onnx::Message& function, const FieldPath& path,
                     model::NameTable& names) {
     const auto name = function.text(field<"FunctionProto.name">);
     const auto domain = function.text(field<"FunctionProto.domain">);
     if (!domain.empty() && plain_domain(domain) != plain_domain(checking.set->domain)) {
-        checking.found(Rule::operator_set_function_domain, place, [&] {
+        checking.found(Rule::operator_set_function_domain, path, [&] {
             return "the function is of the domain " + in_quotes(domain) + ", and the set of " +
                    in_quotes(checking.set->domain);
         });
     }
     if (names.find(name)) {
-        checking.found(Rule::operator_set_operator_name, place,
+        checking.found(Rule::operator_set_operator_name, path,
                        [&] { return "an operator of the set has the name " + in_quotes(name); });
     }
 }
@@ -46,19 +46,19 @@ void check_members(Checking& checking, const onnx::Message& set, const FieldPath
     std::uint64_t i = 0;
     set.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message each = set.inner(row, value);
-        const FieldPath place{&root, &row, i++};
+        const FieldPath path{&root, &row, i++};
         const auto name = each.text(field<"OperatorProto.op_type">);
-        check_identifier(checking.findings, name, place);
+        check_identifier(checking.findings, name, path);
         if (name.empty()) {
-            checking.found(Rule::operator_set_operator_name, place, "the operator has no op_type");
+            checking.found(Rule::operator_set_operator_name, path, "the operator has no op_type");
         } else if (!names.add(name).is_new) {
-            checking.found(Rule::operator_set_operator_name, place, [&] {
+            checking.found(Rule::operator_set_operator_name, path, [&] {
                 return "another operator before it has the name " + in_quotes(name);
             });
         }
         const std::int64_t since = each.int64(field<"OperatorProto.since_version">);
         if (since < 1 || since > version) {
-            checking.found(Rule::operator_set_since_version, place, [&] {
+            checking.found(Rule::operator_set_since_version, path, [&] {
                 return "since_version of " + in_quotes(name) + " is " + std::to_string(since);
             });
         }

@@ -49,21 +49,21 @@ std::optional<std::string_view> removed_field(const onnx::Message& message,
 }
 
 void check_removed(Findings& findings, const onnx::Message& message, const wire::Field& unknown,
-                   const FieldPath& place) {
+                   const FieldPath& path) {
     const auto removed = removed_field(message, unknown);
     if (!removed) return;
-    findings.add(Rule::model_field_removed, place, [&] {
+    findings.add(Rule::model_field_removed, path, [&] {
         return "it has field " + std::to_string(unknown.number) + ", which " +
                (removed->empty() ? std::string("is reserved") : "was " + std::string(*removed));
     });
 }
 
-void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place) {
+void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& path) {
     if (!findings.wants(Rule::model_text) && !findings.wants(Rule::model_field_removed)) return;
     std::vector<std::pair<const wire::FieldRow*, std::uint64_t>> counts;  // of repeated fields
     message.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
         if (model::is_unknown(row)) {
-            check_removed(findings, message, found, place);
+            check_removed(findings, message, found, path);
             return;
         }
         if (row->type != wire::Type::string) return;
@@ -75,7 +75,7 @@ void check_texts(Findings& findings, const onnx::Message& message, const FieldPa
             index = known->second++;
         }
         if (!is_utf8(found.text())) {
-            findings.add(Rule::model_text, FieldPath{&place, row, index}, "the text is not UTF-8");
+            findings.add(Rule::model_text, FieldPath{&path, row, index}, "the text is not UTF-8");
         }
     });
 }

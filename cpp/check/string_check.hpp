@@ -15,12 +15,12 @@ namespace onnxmap::check {
                                                             const wire::Field& unknown) noexcept;
 /// With the rule that a message has no such field.
 void check_removed(Findings& findings, const onnx::Message& message, const wire::Field& unknown,
-                   const FieldPath& place);
+                   const FieldPath& path);
 
 /// The fields of a message that are texts are UTF-8: names, documentation, metadata. protobuf
 /// refuses others, in most languages when the field is read. Of its unknown fields, none is one
 /// that ONNX has removed.
-void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& place);
+void check_texts(Findings& findings, const onnx::Message& message, const FieldPath& path);
 
 /// What is wrong with an element of a STRING tensor, as the end of a sentence; null if nothing is.
 /// Source: onnx.proto, TensorProto.string_data, and RFC 3629.

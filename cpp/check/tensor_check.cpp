@@ -45,7 +45,7 @@ using BrokenRule = std::optional<Rule>;
 // Calls work(). An error about the tensor becomes a finding, unless a part has it already. Returns
 // the rule that it is about.
 template <class Work>
-BrokenRule broken_by(Checking& checking, const FieldPath& place, Work&& work,
+BrokenRule broken_by(Checking& checking, const FieldPath& path, Work&& work,
                      std::span<const BrokenRule> of_parts = {}) {
     try {
         work();
@@ -55,16 +55,16 @@ BrokenRule broken_by(Checking& checking, const FieldPath& place, Work&& work,
         const BrokenRule rule = rule_of(error);
         if (!rule) throw;
         if (std::ranges::find(of_parts, rule) == of_parts.end()) {
-            checking.found(*rule, place, error.what());
+            checking.found(*rule, path, error.what());
         }
         return rule;
     }
 }
 
-void check_version(Checking& checking, const tensor::Header& header, const FieldPath& place) {
+void check_version(Checking& checking, const tensor::Header& header, const FieldPath& path) {
     const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
     if (type == nullptr || type->ir_version <= checking.ir_version) return;
-    checking.found(Rule::tensor_dtype_version, place, [&] {
+    checking.found(Rule::tensor_dtype_version, path, [&] {
         return "IR version " + std::to_string(checking.ir_version) + " has no type " +
                std::string(type->name) + "; version " + std::to_string(type->ir_version) +
                " added it";
@@ -79,13 +79,13 @@ bool is_zero(std::string_view number) noexcept {
 // The entries of external_data that reading the tensor does not look at. Returns whether one says
 // that the length is 0.
 bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor::Header& header,
-                   const FieldPath& place) {
+                   const FieldPath& path) {
     const wire::FieldRow& row = field<"TensorProto.external_data">;
     bool has_zero_length = false;
     std::uint64_t i = 0;
     tensor.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message entry = tensor.inner(row, value);
-        const FieldPath here{&place, &row, i++};
+        const FieldPath here{&path, &row, i++};
         const auto key = entry.text(field<"StringStringEntryProto.key">);
         const auto text = entry.text(field<"StringStringEntryProto.value">);
         has_zero_length = has_zero_length || (key == "length" && is_zero(text));
@@ -103,14 +103,14 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
         }
     });
     if (i > 0 && !header.external) {
-        checking.found(Rule::ext_not_used, place,
+        checking.found(Rule::ext_not_used, path,
                        "the tensor has external_data, and its data_location is not EXTERNAL");
     }
     return has_zero_length;
 }
 
-bool is_in_training(const FieldPath& place) {
-    const FieldPath* outermost = &place;
+bool is_in_training(const FieldPath& path) {
+    const FieldPath* outermost = &path;
     while (outermost->parent != nullptr && outermost->parent->row != nullptr) {
         outermost = outermost->parent;
     }
@@ -118,37 +118,37 @@ bool is_in_training(const FieldPath& place) {
 }
 
 void check_external(Checking& checking, const model::Tensor& tensor, const tensor::Values& values,
-                    bool has_zero_length, const FieldPath& place) {
+                    bool has_zero_length, const FieldPath& path) {
     const auto entry = tensor.external();
     const tensor::Payload* const payload = values.payload();
     if (!entry || payload == nullptr) return;
     if (has_zero_length && payload->nbytes > 0) {
-        checking.found(Rule::ext_length_zero, place, "the length is 0, and the tensor has values");
+        checking.found(Rule::ext_length_zero, path, "the length is 0, and the tensor has values");
     }
     if (entry->offset % kPageSize != 0) {
-        checking.found(Rule::ext_alignment, place, [&] {
+        checking.found(Rule::ext_alignment, path, [&] {
             return "the offset " + std::to_string(entry->offset) + " is not a multiple of 4096";
         });
     }
     const auto model = checking.document.source().identity();
     const auto file = payload->source->identity();
     if (model && file && model->same_file(*file)) {
-        checking.found(Rule::ext_model_file, place, "the values are in the file of the model");
+        checking.found(Rule::ext_model_file, path, "the values are in the file of the model");
     }
     if (payload->nbytes > 0 && checking.inlines.decides_shape(tensor.header())) {
-        checking.found(Rule::ext_decides_shape, place,
+        checking.found(Rule::ext_decides_shape, path,
                        "a node reads the values to tell a shape, and they are external");
     }
-    if (is_in_training(place)) {
-        checking.found(Rule::ext_training, place, "the tensor is in training_info and external");
+    if (is_in_training(path)) {
+        checking.found(Rule::ext_training, path, "the tensor is in training_info and external");
     }
     if (payload->nbytes > 0) {
         checking.external.push_back(
-            {payload->source, payload->offset, payload->nbytes, checking.kept.keep(place)});
+            {payload->source, payload->offset, payload->nbytes, checking.kept.keep(path)});
     }
 }
 
-void check_booleans(Checking& checking, const tensor::Values& values, const FieldPath& place) {
+void check_booleans(Checking& checking, const tensor::Values& values, const FieldPath& path) {
     std::vector<std::uint8_t> block(std::min(kBlock, values.count()));
     for (std::uint64_t begin = 0; begin < values.count(); begin += block.size()) {
         const auto part =
@@ -156,7 +156,7 @@ void check_booleans(Checking& checking, const tensor::Values& values, const Fiel
         values.read_packed_part(begin, part);
         const auto found = std::ranges::find_if(part, [](std::uint8_t byte) { return byte > 1; });
         if (found == part.end()) continue;
-        checking.found(Rule::tensor_bool_value, place, [&] {
+        checking.found(Rule::tensor_bool_value, path, [&] {
             return "the byte of element " +
                    std::to_string(begin + static_cast<std::uint64_t>(found - part.begin())) +
                    " is " + std::to_string(*found);
@@ -165,23 +165,23 @@ void check_booleans(Checking& checking, const tensor::Values& values, const Fiel
     }
 }
 
-void check_strings(Checking& checking, const tensor::Values& values, const FieldPath& place) {
+void check_strings(Checking& checking, const tensor::Values& values, const FieldPath& path) {
     bool is_first = true;
     values.for_each_string([&](std::uint64_t i, std::string_view text) {
         const char* const fault = fault_of_string(text);
         if (fault == nullptr || !is_first) return;
         is_first = false;
-        checking.found(Rule::tensor_string_value, place,
+        checking.found(Rule::tensor_string_value, path,
                        [&] { return "element " + std::to_string(i) + " " + fault; });
     });
 }
 
 // What only the values tell.
-void check_values(Checking& checking, tensor::Values& values, const FieldPath& place) {
+void check_values(Checking& checking, tensor::Values& values, const FieldPath& path) {
     values.check_count();
     const onnx::DataTypeInfo& type = values.type();
     if (type.bits == 0) {
-        check_strings(checking, values, place);
+        check_strings(checking, values, path);
         return;
     }
     values.check_padding();
@@ -189,49 +189,49 @@ void check_values(Checking& checking, tensor::Values& values, const FieldPath& p
         std::vector<std::uint8_t> decoded(values.count() * type.itemsize());
         values.read(tensor::Conversion::none(type), decoded);
     } else if (type.type == onnx::DataType::BOOL) {
-        check_booleans(checking, values, place);
+        check_booleans(checking, values, path);
     }
 }
 
-BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const FieldPath& place) {
+BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const FieldPath& path) {
     model::Tensor checked(checking.document, tensor);
     checked.leave_paths_out();
     const tensor::Header& header = checked.header();
-    check_version(checking, header, place);
-    const bool has_zero_length = check_entries(checking, tensor, header, place);
-    return broken_by(checking, place, [&] {
+    check_version(checking, header, path);
+    const bool has_zero_length = check_entries(checking, tensor, header, path);
+    return broken_by(checking, path, [&] {
         tensor::Values values = checked.values(checking.timestamp);
-        if (header.external) check_external(checking, checked, values, has_zero_length, place);
+        if (header.external) check_external(checking, checked, values, has_zero_length, path);
         const bool is_small = values.payload() == nullptr && tensor.nbytes() <= kSmall;
-        if (checking.values || is_small) check_values(checking, values, place);
+        if (checking.values || is_small) check_values(checking, values, path);
     });
 }
 
 }  // namespace
 
-void check_tensor(Checking& checking, const onnx::Message& tensor, const FieldPath& place) {
-    check_part(checking, tensor, place);
-    check_texts(checking.findings, tensor, place);
+void check_tensor(Checking& checking, const onnx::Message& tensor, const FieldPath& path) {
+    check_part(checking, tensor, path);
+    check_texts(checking.findings, tensor, path);
     if (tensor.has(field<"TensorProto.segment">)) {
-        checking.found(Rule::tensor_segment_used, place, "the tensor has a segment");
+        checking.found(Rule::tensor_segment_used, path, "the tensor has a segment");
     }
     if (tensor.has(field<"TensorProto.metadata_props">)) {
-        check_metadata(checking.findings, tensor, field<"TensorProto.metadata_props">, place);
+        check_metadata(checking.findings, tensor, field<"TensorProto.metadata_props">, path);
     }
 }
 
-void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const FieldPath& place) {
+void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const FieldPath& path) {
     std::vector<BrokenRule> of_parts;
     for (const wire::FieldRow* const row :
          {&field<"SparseTensorProto.values">, &field<"SparseTensorProto.indices">}) {
         const auto part = sparse.child(*row);
-        if (part) of_parts.push_back(check_part(checking, *part, FieldPath{&place, row}));
+        if (part) of_parts.push_back(check_part(checking, *part, FieldPath{&path, row}));
     }
     bool has_dims = false;
     sparse.for_each_value(field<"SparseTensorProto.dims">,
                           [&](const wire::Field&) { has_dims = true; });
     if (!has_dims) {
-        checking.found(Rule::tensor_sparse_rank, place, "the sparse tensor has no dimensions");
+        checking.found(Rule::tensor_sparse_rank, path, "the sparse tensor has no dimensions");
         return;
     }
     model::SparseTensor checked(checking.document, sparse);
@@ -240,7 +240,7 @@ void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const 
         const model::SparseStructure structure = checked.check_structure();
         if (checking.values) static_cast<void>(checked.positions(structure));
     };
-    broken_by(checking, place, check_whole, of_parts);
+    broken_by(checking, path, check_whole, of_parts);
 }
 
 void check_external_ranges(Checking& checking) {
@@ -267,9 +267,9 @@ void check_external_ranges(Checking& checking) {
         }
         last = &range;
         if (other != nullptr) {
-            checking.found(Rule::ext_overlap, *range.place, [&] {
+            checking.found(Rule::ext_overlap, *range.path, [&] {
                 return "its bytes from " + std::to_string(range.offset) + " on are also those of " +
-                       other->place->path();
+                       other->path->text();
             });
         }
         if (!is_same_file || range.offset + range.nbytes > before->offset + before->nbytes) {

@@ -43,19 +43,19 @@ class TrainingCheck {
         main_.add(graph.message());
     }
 
-    void check(const onnx::Message& info, const FieldPath& place) {
+    void check(const onnx::Message& info, const FieldPath& path) {
         const auto initialization = info.child(field<"TrainingInfoProto.initialization">);
         const auto algorithm = info.child(field<"TrainingInfoProto.algorithm">);
         GraphNames first;
         GraphNames step;
         const Owner owner{checking_.imports, checking_.operators_of(checking_.imports)};
         if (initialization) {
-            const FieldPath at{&place, &field<"TrainingInfoProto.initialization">};
+            const FieldPath at{&path, &field<"TrainingInfoProto.initialization">};
             GraphCheck(checking_, *initialization, at, GraphKind::initialization, owner).run();
             first.add(*initialization);
         }
         if (algorithm) {
-            const FieldPath at{&place, &field<"TrainingInfoProto.algorithm">};
+            const FieldPath at{&path, &field<"TrainingInfoProto.algorithm">};
             GraphCheck(checking_, *algorithm, at, GraphKind::algorithm, owner).run();
             step.add(*algorithm);
             check_combined(*algorithm, field<"GraphProto.node">, field<"NodeProto.name">,
@@ -64,9 +64,9 @@ class TrainingCheck {
                            main_.outputs, at);
         }
         model::NameTable keys;
-        check_bindings(info, field<"TrainingInfoProto.initialization_binding">, place, keys, step,
+        check_bindings(info, field<"TrainingInfoProto.initialization_binding">, path, keys, step,
                        [&](std::string_view value) { return first.outputs.find(value); });
-        check_bindings(info, field<"TrainingInfoProto.update_binding">, place, updated_, step,
+        check_bindings(info, field<"TrainingInfoProto.update_binding">, path, updated_, step,
                        [&](std::string_view value) {
                            const auto known = step.outputs.find(value);
                            return known ? known : main_.outputs.find(value);
@@ -78,10 +78,10 @@ class TrainingCheck {
     // values that both define, there is a finding already.
     void check_combined(const onnx::Message& algorithm, const wire::FieldRow& row,
                         const wire::FieldRow& name_row, const model::NameTable& of_main,
-                        const FieldPath& place) {
+                        const FieldPath& path) {
         std::uint64_t i = 0;
         algorithm.for_each_value(row, [&](const wire::Field& value) {
-            const FieldPath at{&place, &row, i++};
+            const FieldPath at{&path, &row, i++};
             const auto name = algorithm.inner(row, value).text(name_row);
             if (name.empty() || !of_main.find(name)) return;
             checking_.found(Rule::training_name_repeated, at, [&] {
@@ -92,13 +92,12 @@ class TrainingCheck {
     }
 
     template <class Find>
-    void check_bindings(const onnx::Message& info, const wire::FieldRow& row,
-                        const FieldPath& place, model::NameTable& keys, const GraphNames& step,
-                        Find&& find_value) {
+    void check_bindings(const onnx::Message& info, const wire::FieldRow& row, const FieldPath& path,
+                        model::NameTable& keys, const GraphNames& step, Find&& find_value) {
         std::uint64_t i = 0;
         info.for_each_value(row, [&](const wire::Field& binding) {
             const onnx::Message entry = info.inner(row, binding);
-            const FieldPath at{&place, &row, i++};
+            const FieldPath at{&path, &row, i++};
             const auto key = entry.text(field<"StringStringEntryProto.key">);
             const auto value = entry.text(field<"StringStringEntryProto.value">);
             if (!keys.add(key).is_new) {
@@ -124,13 +123,13 @@ class TrainingCheck {
 }  // namespace
 
 void check_training(Checking& checking, const onnx::Message& root, const model::FieldIndex& graph,
-                    const FieldPath& place) {
+                    const FieldPath& path) {
     const wire::FieldRow& row = field<"ModelProto.training_info">;
     std::optional<TrainingCheck> check;
     std::uint64_t i = 0;
     root.for_each_value(row, [&](const wire::Field& value) {
         if (!check) check.emplace(checking, graph);
-        check->check(root.inner(row, value), FieldPath{&place, &row, i++});
+        check->check(root.inner(row, value), FieldPath{&path, &row, i++});
     });
 }
 

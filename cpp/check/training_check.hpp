@@ -10,6 +10,6 @@ namespace onnxmap::check {
 
 /// `root`: a ModelProto, whose main graph has these fields and whose values are visible.
 void check_training(Checking& checking, const onnx::Message& root, const model::FieldIndex& graph,
-                    const FieldPath& place);
+                    const FieldPath& path);
 
 }  // namespace onnxmap::check

@@ -18,61 +18,61 @@ namespace {
 // Source: onnx.proto, Version.
 constexpr std::int64_t kFirstWithOptional = 8;
 
-void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPath& place) {
+void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPath& path) {
     std::optional<std::int64_t> value;
     std::optional<std::string_view> param;
     dim.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
         if (row == &field<"TensorShapeProto.Dimension.dim_value">) value = found.int64();
         if (row == &field<"TensorShapeProto.Dimension.dim_param">) param = found.text();
         if (row == nullptr || row->type != wire::Type::string || is_utf8(found.text())) return;
-        checking.found(Rule::model_text, FieldPath{&place, row}, "the text is not UTF-8");
+        checking.found(Rule::model_text, FieldPath{&path, row}, "the text is not UTF-8");
     });
     if (value && param) {
-        checking.found(Rule::type_dimension, place, [&] {
+        checking.found(Rule::type_dimension, path, [&] {
             return "the dimension has the value " + std::to_string(*value) + " and the parameter " +
                    in_quotes(*param);
         });
     }
     if (value && *value < 0) {
-        checking.found(Rule::type_negative_dim, place,
+        checking.found(Rule::type_negative_dim, path,
                        [&] { return "the value of the dimension is " + std::to_string(*value); });
     }
-    if (param) check_identifier(checking.findings, *param, place);
+    if (param) check_identifier(checking.findings, *param, path);
     if (param == "*") {
-        checking.found(Rule::type_any_dims, place, "the parameter of the dimension is \"*\"");
+        checking.found(Rule::type_any_dims, path, "the parameter of the dimension is \"*\"");
     }
 }
 
-void check_shape(Checking& checking, const onnx::Message& shape, const FieldPath& place) {
+void check_shape(Checking& checking, const onnx::Message& shape, const FieldPath& path) {
     const wire::FieldRow& row = field<"TensorShapeProto.dim">;
     std::uint64_t i = 0;
     shape.for_each_value(row, [&](const wire::Field& value) {
-        check_dimension(checking, shape.inner(row, value), FieldPath{&place, &row, i++});
+        check_dimension(checking, shape.inner(row, value), FieldPath{&path, &row, i++});
     });
 }
 
 // A dense or a sparse tensor type.
 void check_tensor_type(Checking& checking, const onnx::Message& type, const wire::FieldRow& elem,
-                       const wire::FieldRow& shape_row, const FieldPath& place) {
-    check_elem_type(checking, type.int64(elem), place);
+                       const wire::FieldRow& shape_row, const FieldPath& path) {
+    check_elem_type(checking, type.int64(elem), path);
     const auto shape = type.child(shape_row);
-    if (shape) check_shape(checking, *shape, FieldPath{&place, &shape_row});
+    if (shape) check_shape(checking, *shape, FieldPath{&path, &shape_row});
 }
 
 void check_element(Checking& checking, const onnx::Message& type, const wire::FieldRow& row,
-                   const FieldPath& place) {
+                   const FieldPath& path) {
     const auto element = type.child(row);
     if (element) {
-        check_type(checking, *element, FieldPath{&place, &row});
+        check_type(checking, *element, FieldPath{&path, &row});
     } else {
-        checking.found(Rule::type_missing, place,
+        checking.found(Rule::type_missing, path,
                        [&] { return "the type has no " + std::string(row.name); });
     }
 }
 
-void check_since(Checking& checking, std::int64_t version, const FieldPath& place) {
+void check_since(Checking& checking, std::int64_t version, const FieldPath& path) {
     if (checking.ir_version >= version) return;
-    checking.found(Rule::type_version, place, [&] {
+    checking.found(Rule::type_version, path, [&] {
         return "IR version " + std::to_string(checking.ir_version) + " has no such type; version " +
                std::to_string(version) + " added it";
     });
@@ -86,40 +86,40 @@ bool is_key_type(std::int64_t number) noexcept {
            type->format.numbers == onnx::Numbers::text;
 }
 
-void check_map(Checking& checking, const onnx::Message& map, const FieldPath& place) {
+void check_map(Checking& checking, const onnx::Message& map, const FieldPath& path) {
     const std::int64_t key = map.int64(field<"TypeProto.Map.key_type">);
     if (!is_key_type(key)) {
-        checking.found(Rule::type_map_key, place, [&] {
+        checking.found(Rule::type_map_key, path, [&] {
             return "key_type is " + std::to_string(key) + ", no integer or string";
         });
     }
-    check_element(checking, map, field<"TypeProto.Map.value_type">, place);
+    check_element(checking, map, field<"TypeProto.Map.value_type">, path);
 }
 
 }  // namespace
 
-void check_elem_type(Checking& checking, std::int64_t number, const FieldPath& place) {
+void check_elem_type(Checking& checking, std::int64_t number, const FieldPath& path) {
     const onnx::DataTypeInfo* const type = onnx::find_data_type(static_cast<std::int32_t>(number));
     if (type == nullptr) {
-        checking.found(Rule::type_elem_type, place, [&] {
+        checking.found(Rule::type_elem_type, path, [&] {
             return number == 0
                        ? std::string("the type has no elem_type")
                        : "elem_type is " + std::to_string(number) + ", which is not a type of ONNX";
         });
     } else if (type->ir_version > checking.ir_version) {
-        check_since(checking, type->ir_version, place);
+        check_since(checking, type->ir_version, path);
     }
 }
 
-void check_type(Checking& checking, const onnx::Message& type, const FieldPath& place) {
+void check_type(Checking& checking, const onnx::Message& type, const FieldPath& path) {
     const wire::FieldRow* const row = type.which("value");
     if (row == nullptr) {
-        checking.found(Rule::type_missing, place, "the type does not say what it is");
+        checking.found(Rule::type_missing, path, "the type does not say what it is");
         return;
     }
     const auto value = type.child(*row);
     if (!value) return;
-    const FieldPath here{&place, row};
+    const FieldPath here{&path, row};
     if (row == &field<"TypeProto.tensor_type">) {
         check_tensor_type(checking, *value, field<"TypeProto.Tensor.elem_type">,
                           field<"TypeProto.Tensor.shape">, here);
@@ -170,24 +170,23 @@ onnx::ValueType type_of_value(const onnx::Message& value_info) {
     return {};
 }
 
-void check_value_info(Checking& checking, const onnx::Message& value_info, const FieldPath& place,
+void check_value_info(Checking& checking, const onnx::Message& value_info, const FieldPath& path,
                       bool is_boundary) {
     const wire::FieldRow& row = field<"ValueInfoProto.type">;
     const auto type = value_info.child(row);
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
-    const FieldPath here{&place, &row};
+    const FieldPath here{&path, &row};
     const auto title = [&] { return in_quotes(value_info.text(field<"ValueInfoProto.name">)); };
     if (kind == nullptr) {
         if (is_boundary) {
-            checking.found(Rule::graph_value_type, place,
+            checking.found(Rule::graph_value_type, path,
                            [&] { return "the value " + title() + " has no type"; });
         }
         return;
     }
     check_type(checking, *type, here);
     if (value_info.has(field<"ValueInfoProto.metadata_props">)) {
-        check_metadata(checking.findings, value_info, field<"ValueInfoProto.metadata_props">,
-                       place);
+        check_metadata(checking.findings, value_info, field<"ValueInfoProto.metadata_props">, path);
     }
     if (!is_boundary) return;
     const bool is_dense = kind == &field<"TypeProto.tensor_type">;
@@ -197,12 +196,12 @@ void check_value_info(Checking& checking, const onnx::Message& value_info, const
             tensor && tensor->has(is_dense ? field<"TypeProto.Tensor.shape">
                                            : field<"TypeProto.SparseTensor.shape">);
         if (!has_shape) {
-            checking.found(Rule::graph_value_shape, place,
+            checking.found(Rule::graph_value_shape, path,
                            [&] { return "the tensor " + title() + " has no shape"; });
         }
     }
     if (!is_dense && checking.imports.only_standard()) {
-        checking.found(Rule::type_not_tensor, place,
+        checking.found(Rule::type_not_tensor, path,
                        [&] { return "the value " + title() + " is not a dense tensor"; });
     }
 }

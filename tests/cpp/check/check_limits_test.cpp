@@ -65,7 +65,7 @@ TEST_CASE("check limits: findings beyond the limit are counted and make no sente
     CHECK(count_of(part, Rule::node_outputs) == 0);
 }
 
-TEST_CASE("check limits: a kept place outlives the functions that entered it") {
+TEST_CASE("check limits: a kept path outlives the functions that entered it") {
     check::KeptFieldPaths kept;
     const FieldPath* copy = nullptr;
     {
@@ -76,7 +76,7 @@ TEST_CASE("check limits: a kept place outlives the functions that entered it") {
         const FieldPath other{&graph, &onnx::field<"GraphProto.node">, 4};
         CHECK(kept.keep(other)->parent == copy->parent);
     }
-    CHECK(copy->path() == "graph.node[3]");
+    CHECK(copy->text() == "graph.node[3]");
 }
 
 TEST_CASE("check limits: names are visible in the graphs where they are defined") {
