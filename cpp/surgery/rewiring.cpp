@@ -276,6 +276,45 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (has_type) forget_value_info(document, message, replacement);
 }
 
+namespace {
+
+// Gives the first input of a node the name of the node's output, which is an output of the graph.
+void move_name(const model::NodeValues& body, const Message& node, const std::string& output,
+               const std::string& input) {
+    const model::Document& document = body.document();
+    const auto maker = body.producer(input);
+    if (!is_made_here(body, maker)) {
+        refuse(output, "is an output, and " + in_quotes(input) +
+                           " cannot be: no node here makes it; add an Identity node instead");
+    }
+    // If both have an annotation here, that of the output stays.
+    const bool is_annotated = has_annotation(body, output);
+    Uses others(body, input, !is_annotated);
+    if (others.is_output()) {
+        refuse(output, "is an output, and " + in_quotes(input) + " is another one");
+    }
+    others.leave_out(node.key());
+    // From the node that makes the input on, all subgraphs see the name.
+    if (body.is_made_inside(output)) {
+        refuse(output,
+               "is an output, and also a value of a subgraph, which would see both; rename that "
+               "of the subgraph before");
+    }
+    others.mention(output, true);
+    if (is_annotated) forget_annotations(document, body.fields()->message(), input);
+    std::uint32_t index = 0;
+    std::vector<model::NewText> texts;
+    const Message makes = maker->current();
+    model::Node(makes).for_each_output([&](std::string_view name) {
+        if (name == input) texts.push_back({index, output});
+        ++index;
+    });
+    model::set_texts(document, makes, field<"NodeProto.output">, texts);
+    rename_shards(document, makes.current(), {{input, output}});
+}
+
+}  // namespace
+
 void bypass(const model::NodeValues& body, const Message& node) {
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
@@ -316,36 +355,7 @@ void bypass(const model::NodeValues& body, const Message& node) {
         remove(output);
         return;
     }
-    // The output keeps its name: the input gets it.
-    const auto maker = body.producer(*input);
-    if (!is_made_here(body, maker)) {
-        refuse(output, "is an output, and " + in_quotes(*input) +
-                           " cannot be: no node here makes it; add an Identity node instead");
-    }
-    // If both have an annotation here, that of the output stays.
-    const bool is_annotated = has_annotation(body, output);
-    Uses others(body, *input, !is_annotated);
-    if (others.is_output()) {
-        refuse(output, "is an output, and " + in_quotes(*input) + " is another one");
-    }
-    others.leave_out(node.key());
-    // From the node that makes the input on, all subgraphs see the name.
-    if (body.is_made_inside(output)) {
-        refuse(output,
-               "is an output, and also a value of a subgraph, which would see both; rename that "
-               "of the subgraph before");
-    }
-    others.mention(output, true);
-    if (is_annotated) forget_annotations(document, message, *input);
-    std::uint32_t index = 0;
-    std::vector<model::NewText> texts;
-    const Message makes = maker->current();
-    model::Node(makes).for_each_output([&](std::string_view name) {
-        if (name == *input) texts.push_back({index, output});
-        ++index;
-    });
-    model::set_texts(document, makes, field<"NodeProto.output">, texts);
-    rename_shards(document, makes.current(), {{*input, output}});
+    move_name(body, node, output, *input);  // the output keeps its name
     remove("");
     forget_value_info(document, message, *input);
 }
