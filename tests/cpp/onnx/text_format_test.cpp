@@ -52,7 +52,7 @@ opset_import {
     CHECK(text_of(onnx::message<"ModelProto">, {}).empty());
 }
 
-TEST_CASE("text_format: a number has the shortest form that reads back as the same") {
+TEST_CASE("text_format: a number has 6 or 9 digits, or 15 or 17, as protobuf writes it") {
     CHECK(float_text(1.0F) == "f: 1\n");
     CHECK(float_text(0.1F) == "f: 0.1\n");
     CHECK(float_text(1.0F / 3) == "f: 0.333333343\n");
