@@ -93,7 +93,8 @@ auto edits(F f) {
     return edits_as<T>(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
-/// The same for functions of a module that read in one go.
+/// The same for functions of a module that read in one go. From the inside: the guard of their
+/// reads, the lock of the edit, and the outer guarded(), which takes off the mark of edits().
 template <class F>
 auto guarded_edits(F f) {
     return guarded(edits(guarded(std::move(f))));

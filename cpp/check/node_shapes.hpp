@@ -108,7 +108,7 @@ class NodeShapes {
     /// Two inputs do not fit.
     void wrong(std::size_t slot, const std::string& what, std::size_t other);
     [[nodiscard]] const std::optional<Fault>& fault() const noexcept { return fault_; }
-    /// Whether an attribute is that of the caller of a function, so that nothing is certain.
+    /// Whether the caller of a function gives an attribute, so that nothing is certain.
     [[nodiscard]] bool is_unsure() const noexcept { return is_unsure_; }
     /// The position of an attribute that the node has.
     [[nodiscard]] std::uint64_t position_of(std::string_view attribute) const {

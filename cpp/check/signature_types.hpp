@@ -38,8 +38,8 @@ class SignatureTypes {
         return found != inputs_.end() && found->slot == slot ? &*found : nullptr;
     }
 
-    /// Calls wrong(input, other) for each input of a type that does not fit: that of the input
-    /// before it which `other` points at, or, if it is null, the types that the operator takes.
+    /// Calls wrong(input, other) for each input whose type does not fit the type of `other`, an
+    /// input before it, or, if that is null, the types that the operator takes.
     /// `decided`: the type of the first output, if an attribute decides it.
     template <class Wrong>
     void judge(const onnx::Operator& op, onnx::ValueType decided, Wrong&& wrong);

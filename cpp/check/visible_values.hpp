@@ -1,5 +1,5 @@
-// Which values a node can use where the walk over a model is: those of its graph so far, and those
-// of the graphs around it. One look-up per name, however deeply graphs are nested.
+// Which values a node can use where the walk over a model is: the values of its graph so far, and
+// the values of the graphs around it. One look-up per name, however deeply graphs are nested.
 // Source: ONNX's IR.md, "Names Within a Graph" and "Nodes".
 #pragma once
 

@@ -32,7 +32,7 @@ using LookUp = void (*)(const std::uint8_t* from, std::uint64_t count, Table tab
 using ReadVarints = std::uint64_t (*)(const std::uint8_t*& p, const std::uint8_t* end,
                                       std::uint64_t count, std::uint8_t* to);
 
-/// The CRC-32 of all bytes so far. `before`: the CRC-32 of those before these; 0 if there are none.
+/// The CRC-32 of all bytes so far. `before`: the CRC-32 of the earlier bytes; 0 if there are none.
 using Crc32 = std::uint32_t (*)(const std::uint8_t* from, std::uint64_t count,
                                 std::uint32_t before) noexcept;
 

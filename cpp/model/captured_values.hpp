@@ -41,8 +41,8 @@ void for_each_made_by(const onnx::Message& graph, const wire::Field& element,
     }
 }
 
-/// The same for all fields of a graph or function: for each value of its own, not those of the
-/// graphs in it.
+/// The same for all fields of a graph or function: for each value of its own, not for the values
+/// of the graphs in it.
 template <class Visit>
 void for_each_made(const onnx::Message& graph, Visit&& visit) {
     graph.for_each_field([&](const wire::Field& element, const wire::FieldRow* row) {

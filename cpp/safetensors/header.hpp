@@ -26,8 +26,8 @@ struct Entry {
     std::uint64_t end = 0;
 };
 
-/// The place of a tensor among those of other types: the official library writes large types first,
-/// and within one type the names in their order.
+/// The place of a tensor among tensors of other types: the official library writes large types
+/// first, and within one type the names in their order.
 [[nodiscard]] std::size_t order_of(const Entry& tensor) noexcept;
 
 /// The object of `__metadata__` in JSON, whose values are strings; empty if there is none. A file

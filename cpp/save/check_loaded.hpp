@@ -15,8 +15,8 @@ namespace onnxmap::save {
 /// to the file of `source`, or if that has changed. Does nothing for a source without a local file.
 void check_referred(const source::Source& source, const std::string& path);
 
-/// The state of the loaded file to which a view will refer: later than that of `source` if this
-/// process appended to the file. Throws Error `file.changed` as check_referred() does.
+/// The state of the loaded file to which a view will refer: later than the state of `source` if
+/// this process appended to the file. Throws Error `file.changed` as check_referred() does.
 [[nodiscard]] os::FileIdentity state_of_referred(const source::Source& source,
                                                  const std::string& path);
 

@@ -1,6 +1,6 @@
 // The names of data files that are written. Whoever made a model chose the names of its data files,
 // and in another folder these must not become files that mean something: `.bashrc`, `numpy.py`,
-// `Makefile`. A name stays only if it is plainly that of a data file.
+// `Makefile`. A name stays only if it is plainly the name of a data file.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // What the files of a save may be called. A save must not replace a file that a model needs,
-// one that stays or one that the save writes. Names are looked up in the open folder of the models.
+// whether it writes that model or leaves it. Names are looked up in the open folder of the models.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +53,9 @@ class NameChecks {
     [[nodiscard]] std::string side_location(const std::string& model);
 
     /// Where the data files that a message names go beside `model`, by the positions of tensors.
-    /// Whoever made the message chose the names. One stays if it is plainly that of a data file,
-    /// and is free or belongs to a data file of the old model. Throws what check_data_location()
-    /// throws.
+    /// Whoever made the message chose the names. One stays if it is plainly the name of a data
+    /// file, and is free or belongs to a data file of the old model. Throws what
+    /// check_data_location() throws.
     [[nodiscard]] std::map<std::uint64_t, std::string> new_locations(
         const std::map<std::uint64_t, std::string>& given, const std::string& model);
 

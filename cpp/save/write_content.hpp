@@ -11,8 +11,8 @@
 
 namespace onnxmap::save {
 
-/// Called with the bytes that are written so far and those of the whole task, after every few MiB
-/// and at the end of each file. If it throws, so does the call that writes.
+/// Called with the number of bytes that are written so far and of all bytes to write, after every
+/// few MiB and at the end of each file. If it throws, so does the call that writes.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct ByteCounts {

@@ -26,7 +26,7 @@ class CalledFunctions {
 
     [[nodiscard]] const std::vector<Function>& all() const noexcept { return functions_; }
     /// Whether the model needs an import of a domain: something that was noted has an operator of
-    /// it, or it is that of a called function, or the default one.
+    /// it, a called function is in it, or it is the default domain.
     [[nodiscard]] bool needs_import(std::string_view domain) const;
 
   private:

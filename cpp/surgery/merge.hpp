@@ -25,7 +25,7 @@ struct MergeOptions {
 /// std::invalid_argument if the models contradict each other: they have other values or nodes of
 /// one name, import two versions of a domain, or have different functions, metadata or device
 /// configurations of one name; or if a connection has two types, `b` has training information, or
-/// that of `a` assigns a connected output.
+/// the training information of `a` assigns a connected output.
 [[nodiscard]] std::shared_ptr<const model::Document> merge(const model::Document& a,
                                                            const model::Document& b,
                                                            const MergeOptions& options);
