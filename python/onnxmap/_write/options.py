@@ -104,16 +104,7 @@ class SaveOptions:
         if external in ("", b""):
             raise ValueError("external_data must not be empty; without it, values stay in place")
         for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is None and least == 1:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-            if value < least:
-                rule = "be positive" if least else "not be negative"
-                raise ValueError(f"{name} must {rule}, not {value}")
-            if value >= 1 << 63:
-                raise ValueError(f"{name} must be below 2**63, not {value}")
+            _check_int(name, getattr(self, name), least)
         to_file = external not in (None, False, "view")
         alignment = self.alignment or 1
         if alignment & (alignment - 1):
@@ -134,11 +125,23 @@ class SaveOptions:
             raise ValueError('attributes needs external_data=... or external_data="view"')
         for name in ("dtype", "alignment"):
             if external == "view" and getattr(self, name) is not None:
-                raise ValueError(
-                    f'{name} has no use with external_data="view": values stay in place'
-                )
+                text = 'has no use with external_data="view": values stay in place'
+                raise ValueError(f"{name} {text}")
         if self.allow_loss and self.dtype is None:
             raise ValueError("allow_loss needs dtype")
+
+
+def _check_int(name: str, value: object, least: int) -> None:
+    """Raise TypeError or ValueError if an option is no int of at least that much."""
+    if value is None and least == 1:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if value < least:
+        rule = "be positive" if least else "not be negative"
+        raise ValueError(f"{name} must {rule}, not {value}")
+    if value >= 1 << 63:
+        raise ValueError(f"{name} must be below 2**63, not {value}")
 
 
 @dataclass(frozen=True)
