@@ -3,16 +3,19 @@
     python tools/generate_stubs.py            # writes the stubs
     python tools/generate_stubs.py --check    # has exit status 1 if they would change
 
-pybind11-stubgen sees what C++ declares. If C++ returns just a Python object, this file gives the
-type: for a field of a message from the schema, for anything else from `RETURNS`. The enums are made
-from the core's tables when the package is imported, so type checkers need them written out.
+pybind11-stubgen sees what C++ declares. A class that gets methods from `onnxmap._methods` inherits
+them in its stub. If C++ returns just a Python object, this file gives the type: for a field of a
+message from the schema, for anything else from `RETURNS`. The enums are made from the core's tables
+when the package is imported, so type checkers need them written out.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import logging
+import re
 import shutil
 import subprocess
 import sys
@@ -21,12 +24,13 @@ from enum import IntEnum
 from operator import itemgetter
 from pathlib import Path
 from types import GetSetDescriptorType
+from typing import cast
 
-from container_stubs import CONTAINERS
 from pybind11_stubgen import main as stubgen_main
 
 import onnxmap
 from onnxmap import AttributeType, DataLocation, DataType, OperatorStatus, Version, _core
+from onnxmap._methods.attach import METHODS
 
 PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
 HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\n# ruff: noqa\n"
@@ -40,7 +44,6 @@ RETURNS = {
     "Function.consumers": "builtins.list[Node]",
     "Function.producer": "Node | None",
     "Function.topological_order": "builtins.list[Node]",
-    "Function.uses": "builtins.list[Use]",
     "Function.value": "ValueInfo | None",
     "Tensor.histogram": f"tuple[{ARRAY}, {ARRAY}]",
     "Tensor.segment": "ProtoView | None",
@@ -61,8 +64,6 @@ RETURNS = {
     "unused_bytes": "dict[str, int]",
     "take_locations": "dict[int, bytes]",
     "rules": "builtins.list[tuple[str, str, str, str, str]]",
-    "__repr__": "str",
-    "_repr_html_": "str",
     "proto": "ProtoView",
     "metadata_props": "StringMapping",
     "opset_imports": "OpsetMapping",
@@ -93,22 +94,16 @@ RETURNS = {
     "Graph.op_types": "builtins.list[str]",
     "Graph.producer": "Node | None",
     "Graph.topological_order": "builtins.list[Node]",
-    "Graph.uses": "builtins.list[Use]",
     "Graph.value": "ValueInfo | None",
     "ModelDifference.finish": (
         "tuple[builtins.list[tuple[str, Any]], builtins.list[tuple[Any, ...]], int]"
     ),
     "Node.inputs": "ValueList[str]",
-    "OperatorSet.check": "CheckReport",
-    "ProtoView.DESCRIPTOR": "Any",
-    "ProtoView.ListFields": "builtins.list[tuple[Any, Any]]",
     "ProtoView._fields": "builtins.list[tuple[str, Any]]",
-    "ProtoView.FindInitializationErrors": "builtins.list[str]",
     "ProtoView.WhichOneof": "str | None",
     "ProtoView.__getattr__": "Any",
     "ProtoView.to_dict": "dict[str, Any]",
     "ProtoView.to_json": "str",
-    "SparseTensor.dtype": "DataType",
     "SparseTensor.indices": "Tensor",
     "SparseTensor.name": "str",
     "SparseTensor._positions": ARRAY,
@@ -126,17 +121,11 @@ RETURNS = {
     "Tensor.item": "Any",
     "SparseTensor.nnz": "int",
     "SparseTensor.shape": "tuple[int, ...]",
-    "SparseTensor.to_dense": ARRAY,
-    "SparseTensor.to_scipy": "coo_array",
     "SparseTensor.values": "Tensor",
     "Tensor.__array__": ARRAY,
     "Tensor.__getitem__": "Any",
     "Tensor._stored_nbytes": "int | None",
-    "Tensor.__deepcopy__": "Tensor",
-    "Tensor.__copy__": "Tensor",
     "Tensor.__dlpack__": "Any",
-    "Tensor.__dlpack_device__": "tuple[int, int]",
-    "Tensor.__reduce__": "Any",
     "ProtoView._reading": "tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]",
     "Tensor._policy": "tuple[str, bool, str, bool]",
     "Tensor._box": f"tuple[{ARRAY}, tuple[Any, ...]]",
@@ -146,15 +135,11 @@ RETURNS = {
     "Tensor._file_state": "tuple[int, int, int, int] | str | None",
     "Tensor.doc_string": "str",
     "Tensor.dtype": "DataType",
-    "Tensor.external": "ExternalData | None",
     "Tensor.file": "str | None",
     "Tensor.numpy": ARRAY,
     "Tensor.offset": "int | None",
     "Tensor.packed": ARRAY,
     "Tensor.shape": "tuple[int, ...]",
-    "Tensor.to_ir": "onnx_ir.TensorProtocol",
-    "Tensor.torch": "_torch.Tensor",
-    "Tensor.verify": "bool",
     "UnknownField.data": "Any",
     "ValueInfo.dtype": "DataType | int | None",
     "ProtoView.message_type": "str",
@@ -191,18 +176,32 @@ RETURNS = {
     "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
 }
+_LOAD = {
+    "options": "_protocols.LoadOptions", "external_root": "bytes | _protocols.RemoteFolder",
+}  # fmt: skip
 _BUFFER = "bytes | bytearray | memoryview"
 # What the arguments take that C++ declares as Python objects, by method or `Class.method`.
 TAKES = {
     "ClearField": {"name": "str"},
     "FromString": {"serialized": _BUFFER},
     "HasField": {"name": "str"},
-    "IsInitialized": {"errors": "builtins.list[str] | None"},
     "MergeFromString": {"serialized": _BUFFER},
     "ParseFromString": {"serialized": _BUFFER},
     "SerializePartialToString": {"deterministic": "bool | None"},
     "SerializeToString": {"deterministic": "bool | None"},
     "WhichOneof": {"name": "str"},
+    "find_neighbours": {"locations_in_text": "_protocols.LocationsInText"},
+    "external_paths": {"locations_in_text": "_protocols.LocationsInText"},
+    "load_beside": {"options": "_protocols.LoadOptions"},
+    "load_buffer": _LOAD,
+    "load_file": _LOAD,
+    "load_remote": {**_LOAD, "file": "_protocols.RangeFile"},
+    "load_remote_safetensors": {
+        "file": "_protocols.RangeFile", "options": "_protocols.LoadOptions",
+        "root": "_protocols.RemoteFolder",
+    },
+    "load_safetensors": {"options": "_protocols.LoadOptions"},
+    "save_models": {"options": "_protocols.SaveOptions", "hooks": "_protocols.SaveHooks"},
     "write_json": {"write": "Callable[[str], object]"},
     "write_text": {"write": "Callable[[str], object]"},
     "add_output": {"value": "str"},
@@ -210,17 +209,14 @@ TAKES = {
     "consumers": {"value": "str"},
     "producer": {"value": "str"},
     "replace_uses": {"old": "str", "new": "str"},
-    "uses": {"value": "str"},
     "Function.value": {"name": "str"},
     "Graph.rename": {"old": "str | Mapping[str, str]", "new": "str | None"},
     "Graph.value": {"name": "str"},
-    "OperatorSet.check": dict.fromkeys(("select", "ignore"), "Iterable[str] | str | None"),
     "Tensor.histogram": {"bins": f"int | Sequence[float] | {ARRAY}"},
     "Tensor.numpy": {
         "dtype": "DTypeLike | DataType | None", "out": f"{ARRAY} | None", "copy": "bool | None",
     },
     "Tensor.tofile": {"file": "Path | SupportsWrite[bytes]"},
-    "SparseTensor.to_dense": {"max_bytes": "int | None"},
 }  # fmt: skip
 # What may be assigned to a property that is no field of the schema.
 SETS = {
@@ -252,7 +248,10 @@ import torch as _torch
 from _typeshed import SupportsWrite
 from numpy import ndarray as _ndarray
 from numpy.typing import DTypeLike
+from onnxmap._base import protocols as _protocols
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
+from onnxmap._methods import display as _display, lists as _lists, mappings as _mappings
+from onnxmap._methods import messages as _messages, tensors as _tensors
 from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
 from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
@@ -286,19 +285,22 @@ class ReturnTypes(ast.NodeTransformer):
         self.unknown: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Note the class of the methods that follow. Replace lists, mappings, iterators."""
-        if node.name in CONTAINERS:
-            return container_class(node)
+        """Note the class of the methods that follow."""
+        if node.name in ITERATORS:
+            element = ITERATORS[node.name]
+            made = f"class {node.name}(Iterator[{element}]):\n def __next__(self) -> {element}: ..."
+            return cast("ast.ClassDef", ast.parse(made).body[0])
         self.class_name = node.name
         node.body += properties(getattr(_core, node.name))
+        if node.name in METHODS:
+            inherit(node, METHODS[node.name])
         self.generic_visit(node)
         self.class_name = ""
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | None:
         """Set the return type, and make vague arguments `Any`."""
-        # Python cannot make objects of bound classes. The other two are declared by `object`.
-        if node.name in ("__init__", "__new__", "__setstate__", "__eq__", "__hash__"):
+        if node.name in NOT_SHOWN:
             return None
         if node.name == "__reduce__" and f"{self.class_name}.__reduce__" not in RETURNS:
             return None  # it raises an error
@@ -354,25 +356,80 @@ def properties(cls: type) -> list[ast.stmt]:
     return made
 
 
+# The elements of lists and the values of mappings.
+ELEMENTS = {
+    "AttributeMapping": "Attribute",
+    "Initializers": "Tensor",
+    "MessageList": "_Message",
+    "OpsetMapping": "int",
+    "SparseInitializers": "SparseTensor",
+    "StringMapping": "str",
+    "ValueList": "_Value",
+}
+ITERATORS = {"MessageIterator": "_Message", "UnknownFieldIterator": "UnknownField"}
+# Python cannot make objects of bound classes, and `object` has the rest.
+NOT_SHOWN = {"__init__", "__new__", "__setstate__", "__hash__", "__class_getitem__"}
+NOT_SHOWN |= {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 VAGUE = {"typing.Any", "list", "dict", "tuple", "..."}
 
 
-def container_class(node: ast.ClassDef) -> ast.ClassDef:
-    """Return the stub of a list or a mapping, with the docstrings of the bound class."""
-    made = ast.parse(CONTAINERS[node.name]).body[0]
-    assert isinstance(made, ast.ClassDef)
-    members = [*node.body, *properties(getattr(_core, node.name))]
-    described = [one for one in members if isinstance(one, ast.FunctionDef)]
-    documentation = {
-        one.name: one.body[0]
-        for one in described
-        if ast.get_docstring(one) and one.name not in ("__iter__", "__next__", "__len__")
-    }
-    for method in made.body:
-        if isinstance(method, ast.FunctionDef) and method.name in documentation:
-            method.body.insert(0, documentation[method.name])
-    made.body = [*node.body[: ast.get_docstring(node) is not None], *made.body]
-    return made
+def inherit(node: ast.ClassDef, methods: type) -> None:
+    """Let a class inherit the methods that it gets, and take the types that they tell of others."""
+    module = methods.__module__.rpartition(".")[2]
+    element = ELEMENTS.get(node.name, "")
+    bases = getattr(methods, "__orig_bases__", ())
+    is_generic = any(getattr(base, "__parameters__", ()) for base in bases)
+    base = f"_{module}.{methods.__name__}" + (f"[{element}]" if is_generic else "")
+    node.bases = [ast.parse(base, mode="eval").body]
+    inherited = {name for base in methods.__mro__[:-1] for name in vars(base)} - {"__hash__"}
+    told = declared(methods, element)
+    described = {one.name: one.body[0] for one in node.body if describes(one)}
+    for each in told:
+        if each.name in described:
+            each.body.insert(0, described[each.name])
+    known = inherited | {each.name for each in told}
+    kept = [one for one in node.body if getattr(one, "name", "") not in known]
+    node.body = [one for one in kept if not isinstance(one, ast.AnnAssign)]  # no `__hash__`
+    node.body += [each for each in told if each.name in described]
+
+
+def describes(member: ast.stmt) -> bool:
+    """Whether a member has a docstring of ours, not of one of CPython's slots."""
+    slots = ("__iter__", "__next__", "__len__")
+    is_function = isinstance(member, ast.FunctionDef) and member.name not in slots
+    return is_function and bool(ast.get_docstring(member))
+
+
+def declared(methods: type, element: str) -> list[ast.FunctionDef]:
+    """Return the functions in C++ that a class of `onnxmap._methods` declares."""
+    found: list[ast.FunctionDef] = []
+    for base in methods.__mro__:
+        if not base.__module__.startswith("onnxmap."):
+            continue
+        text = inspect.getsource(base).replace("_core.", "").replace("np.", "numpy.")
+        text = text.replace("@overload", "@typing.overload").replace(
+            " SupportsIndex", " typing.SupportsIndex"
+        )
+        text = re.sub(r"\blist\[", "builtins.list[", text)
+        text = re.sub(r"\b(Message|Value|Item)\b", element, text)
+        (cls,) = ast.parse(text).body
+        assert isinstance(cls, ast.ClassDef)
+        known = {each.name for each in found}
+        for block in cls.body:
+            if isinstance(block, ast.If):
+                functions = [each for each in block.body if isinstance(each, ast.FunctionDef)]
+                overloaded = {each.name for each in functions if is_overload(each)}
+                found += [
+                    each
+                    for each in functions
+                    if each.name not in known and (is_overload(each) or each.name not in overloaded)
+                ]
+    return found
+
+
+def is_overload(function: ast.FunctionDef) -> bool:
+    """Whether it is one of several signatures."""
+    return any(ast.unparse(each).endswith("overload") for each in function.decorator_list)
 
 
 def field_type(documentation: str, assigned: bool = False) -> str:

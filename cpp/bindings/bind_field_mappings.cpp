@@ -1,32 +1,17 @@
 // The mappings of messages: attributes, metadata and other strings, and versions of operator sets.
 
 #include "bindings/bind.hpp"
-#include "bindings/display.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_mapping.hpp"
 #include "bindings/mapping_class.hpp"
-#include "bindings/python_objects.hpp"
-#include "bindings/sequence_class.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-py::dict items_of(const FieldMapping& self) {
-    const auto entries = entries_of(self);
-    py::dict items;
-    for (std::uint32_t i = 0; i < entries->names.size(); ++i) {
-        items[to_str(entries->names.name(i))] = value_of(self, entries->counting[i]);
-    }
-    return items;
-}
-
-bool is_mapping(const py::object& object) { return py::hasattr(object, "keys"); }
-
 template <class Mapping>
 void bind_mapping(py::module_& module, const char* name, const char* doc) {
-    auto cls = bind_mapping_class<Mapping>(
-        module, name, doc, {"__eq__", "items", "keys", "popitem", "update", "values"});
+    auto cls = bind_mapping_class<Mapping>(module, name, doc);
     cls.def(
            "get",
            [](const Mapping& self, const py::object& key, const py::object& otherwise) {
@@ -45,30 +30,7 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
         .def("pop", edits(pop_item<Mapping>), py::arg("key"), py::arg("default"),
              "If there is no such key, return the default.")
         .def("clear", edits([](const Mapping& self) { replace_all(self, *self.row, {}); }),
-             "Remove all entries.")
-        .def("__reduce__",
-             [](const Mapping& self) {
-                 return py::make_tuple(python_object<"builtins", "dict">(),
-                                       py::make_tuple(items_of(self)));
-             })
-        .def("__or__",
-             [](const Mapping& self, const py::object& other) {
-                 return is_mapping(other) ? items_of(self) | new_dict(other)
-                                          : borrowed(Py_NotImplemented);
-             })
-        .def("__ror__",
-             [](const Mapping& self, const py::object& other) {
-                 return is_mapping(other) ? new_dict(other) | items_of(self)
-                                          : borrowed(Py_NotImplemented);
-             })
-        .def("__ior__", unguarded([](const py::object& self, const py::object& other) {
-                 static_cast<void>(checked_value<Mapping>(self));
-                 self.attr("update")(other);
-                 return self;
-             }));
-    bind_repr(cls);
-    bind_html(cls);
-    make_generic(cls);
+             "Remove all entries.");
 }
 
 }  // namespace

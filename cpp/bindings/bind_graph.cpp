@@ -13,9 +13,9 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/columns.hpp"
-#include "bindings/display.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/list_names.hpp"
+#include "bindings/message_class.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/shared_objects.hpp"
@@ -93,8 +93,8 @@ void bind_columns(GuardedClass<Graph>& cls) {
 }  // namespace
 
 void bind_graph(py::module_& module) {
-    GuardedClass<Graph> cls(module, "Graph",
-                            R"(A graph: the model's own, or one that an attribute holds.
+    auto cls = message_class<Graph>(module, "GraphProto",
+                                    R"(A graph: the model's own, or one that an attribute holds.
 
 Properties read fields; methods search, or build a new list. A node is decoded when it is used. One
 call returns a whole column (`op_types()`, `node_inputs()`...), which is many times faster than a
@@ -106,7 +106,6 @@ loop.)");
                  {"value_info", "The values between nodes: a sequence of ValueInfo."},
                  {"quantization_annotation", "A sequence of QuantizationAnnotation."},
                  {"metadata_props", "The metadata, as for Model."}});
-    bind_html_display(cls);
     bind_columns(cls);
     bind_graph_values(cls);
     cls.def_property_readonly(

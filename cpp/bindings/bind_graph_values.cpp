@@ -7,7 +7,6 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/list_names.hpp"
-#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/renaming.hpp"
 #include "model/graph.hpp"
@@ -34,7 +33,7 @@ py::list uses(const Body& self, const py::object& value) {
     static_cast<void>(self.document->check_for_changes());
     py::list found;
     for (model::UserOfValue& use : body->users(value_name(value))) {
-        found.append(package::use()(wrap(self, std::move(use.message)), use.index));
+        found.append(py::make_tuple(wrap(self, std::move(use.message)), use.index));
     }
     return found;
 }
@@ -102,12 +101,7 @@ Raises:
              R"(Return the nodes that have `value` among their inputs, in order, each once.
 
 Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.)")
-        .def("uses", uses<Body>, py::arg("value"),
-             R"(Return the places where `value` is used, in order.
-
-A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a position among
-its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
-value of the same name uses its own.)")
+        .def("_uses", uses<Body>, py::arg("value"), "Return the arguments of each `types.Use`.")
         .def(
             "value", value<Body>, py::arg("name"),
             R"(Return the ValueInfo of an input, an output or a value between nodes; None without one.

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bindings/bind.hpp"
-#include "bindings/display.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_encoding.hpp"
 #include "bindings/list_names.hpp"
@@ -94,15 +93,11 @@ py::list completions(const MessageList& self) {
 // The message of an object of the class of the list's elements; nothing for other objects, which
 // Python compares.
 std::optional<Handle> comparable(const MessageList& self, const py::object& object) {
-    const std::string_view type_name = self.row->type_name;
-    const std::string_view given = Py_TYPE(object.ptr())->tp_name;  // with its module
-    const bool is_one = self.as_proto ? is_a<ProtoView>(object)
-                                      : given.ends_with("._core." + class_name(type_name));
-    if (!is_one) return std::nullopt;
-    if (self.as_proto && cpp_value<ProtoView>(object).made.table().name != type_name) {
-        return std::nullopt;
-    }
-    return message_for(type_name, object);
+    const std::string_view cls = Py_TYPE(object.ptr())->tp_name;  // with its module
+    const bool is_one = cls.find("._core.") != std::string_view::npos &&
+                        is_a<ProtoView>(object) == self.as_proto &&
+                        message_type_of(object) == self.row->type_name;
+    return is_one ? find_message(self.row->type_name, object) : std::nullopt;
 }
 
 // The positions at which an equal message may be, ascending.
@@ -115,69 +110,50 @@ std::vector<std::uint64_t> likely(const MessageList& self, const Handle& wanted)
     });
 }
 
-// Calls visit(position) for each message that is equal to an object, in order, until it returns
-// false.
-template <class Visit>
-void for_each_equal(const py::object& list, const py::object& object, Visit&& visit) {
+// The positions of the messages that are equal to an object, from `first` on and before `end`, at
+// most so many.
+std::vector<std::uint64_t> equal_positions(const py::object& list, const py::object& object,
+                                           std::uint64_t first, std::uint64_t end,
+                                           std::uint64_t most) {
     const auto& self = checked_value<MessageList>(list);
+    std::vector<std::uint64_t> found;
+    // Returns whether to go on.
+    const auto take = [&](std::uint64_t position, auto&& is_wanted) {
+        if (position >= end || found.size() >= most) return false;
+        if (position >= first && is_wanted()) found.push_back(position);
+        return true;
+    };
     const auto wanted = comparable(self, object);
     if (!wanted || self.detached()) {
         std::uint64_t position = 0;
         for (const py::handle each : list) {
-            if (each.equal(object) && !visit(position)) return;
-            ++position;
+            if (!take(position++, [&] { return each.equal(object); })) break;
         }
-        return;
+        return found;
     }
     for (const std::uint64_t position : likely(self, *wanted)) {
-        const Handle each =
-            below_guard(self, [&] { return Handle{self.document, self.messages()->at(position)}; });
-        if (is_equal(each, *wanted) && !visit(position)) return;
+        const auto is_wanted = [&] {
+            return is_equal(
+                below_guard(self,
+                            [&] { return Handle{self.document, self.messages()->at(position)}; }),
+                *wanted);
+        };
+        if (!take(position, is_wanted)) break;
     }
-}
-
-// The position of the first message that is equal to an object, from `first` on and before `end`.
-std::optional<std::uint64_t> find_equal(const py::object& list, const py::object& object,
-                                        std::uint64_t first = 0, std::uint64_t end = UINT64_MAX) {
-    std::optional<std::uint64_t> found;
-    for_each_equal(list, object, [&](std::uint64_t position) {
-        if (position >= first && position < end) found = position;
-        return !found && position < end;
-    });
-    return found;
-}
-
-std::uint64_t count(const py::object& list, const py::object& message) {
-    std::uint64_t found = 0;
-    for_each_equal(list, message, [&](std::uint64_t) {
-        ++found;
-        return true;
-    });
     return found;
 }
 
 // An element, or the name of one.
 bool contains(const py::object& list, const py::object& element) {
-    if (!py::isinstance<py::str>(element)) return find_equal(list, element).has_value();
+    if (!py::isinstance<py::str>(element)) {
+        return !equal_positions(list, element, 0, UINT64_MAX, 1).empty();
+    }
     const auto& self = checked_value<MessageList>(list);
     return below_guard(self, [&] {
         const auto messages = self.messages();
         const auto text = name_in_file(element);
         return has_names(self) && text && messages->contains(*self.document, *text);
     });
-}
-
-// The position of the first message of a list that is equal to an object, from `start` on and
-// before `stop`, if that is not None. Throws ValueError.
-std::uint64_t position_in(const py::object& list, const py::object& message,
-                          const py::object& start = py::int_(0),
-                          const py::object& stop = py::none()) {
-    const py::ssize_t first = to_index(start);
-    const py::ssize_t end = stop.is_none() ? PY_SSIZE_T_MAX : to_index(stop);
-    const std::uint64_t count = py::len(list);
-    const auto found = find_equal(list, message, place_in(first, count), place_in(end, count));
-    if (!found) throw py::value_error("the list has no such message");
-    return *found;
 }
 
 std::uint64_t count_of(const MessageList& self) {
@@ -277,7 +253,9 @@ py::object pop(const MessageList& self, const py::object& index) {
 
 void remove_message(const py::object& self, const py::object& message, bool rewire) {
     const auto& list = checked_value<MessageList>(self);
-    const std::uint64_t position = position_in(self, message);
+    const auto found = equal_positions(self, message, 0, UINT64_MAX, 1);
+    if (found.empty()) throw py::value_error("the list has no such message");
+    const std::uint64_t position = found.front();
     if (!rewire) return erase(list, {position});
     if (list.row != &model::nodes_of(list.made)) {
         throw py::type_error("only nodes are rewired");
@@ -382,16 +360,10 @@ It always shows the field as it is now. A loop visits the messages that the list
 except those that were removed since. A message object is made when it is asked for; a message that is
 added is copied. Messages with a name are also found by it: `graph.nodes["conv1"]`,
 `"conv1" in graph.nodes`.)");
-    for (const char* const name : {"index", "count"}) py::delattr(cls, name);  // of Sequence
     cls.def("__contains__", unguarded(contains), py::arg("value"))
-        .def("index", unguarded(position_in), py::arg("value"), py::arg("start") = 0,
-             py::arg("stop") = py::none(),
-             R"(Return the position of the first message that is equal.
-
-Raises:
-    ValueError: there is none.)")
-        .def("count", unguarded(count), py::arg("value"),
-             "Return how many messages are equal to `value`.")
+        .def("_equal", unguarded(equal_positions), py::arg("message"), py::arg("start"),
+             py::arg("stop"), py::arg("most"),
+             "Return the positions in a range of the messages that are equal, at most so many.")
         .def("append", edits(append), py::arg("message"), "Add a copy of a message at the end.")
         .def("extend", edits(extend), py::arg("messages"), "Add copies of messages at the end.")
         .def("MergeFrom", edits(extend), py::arg("messages"),
@@ -422,18 +394,11 @@ Raises:
              "Return copies of the messages, as a list that is part of no model.")
         .def("__setitem__", edits(replace), py::arg("index"), py::arg("message"))
         .def("__delitem__", edits(erase_at), py::arg("index"))
-        .def("__add__", unguarded([](const py::object& self, const py::object& other) {
-                 return py::object(py::list(self) + py::list(other));
-             }))
-        .def("__radd__", unguarded([](const py::object& self, const py::object& other) {
-                 return py::object(other + py::list(self));
-             }))
         .def("__iadd__", edits<MessageList>(add_in_place<MessageList, extend>))
         .def("_ipython_key_completions_", completions)
         .def_property_readonly(
             "type_name", [](const MessageList& self) { return to_str(self.row->type_name); },
             "The name of the messages' type, such as NodeProto.");
-    bind_html(cls);
 }
 
 }  // namespace onnxmap::bindings

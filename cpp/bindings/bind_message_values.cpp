@@ -41,7 +41,6 @@ void bind_message_values(py::module_& module) {
                py::arg("nbytes"),
                "Set the raw_data of a TensorProto to bytes of the file from which its model was "
                "loaded, which are not copied.");
-    module.def("read_only", read_only, py::arg("cls"), py::arg("property"));
     module.def("state_variables", guarded([](const ProtoView& view) {
                    const std::string type(view.made.table().name);
                    if (type != "ModelProto") throw py::type_error("a " + type + " is no model");

@@ -4,9 +4,8 @@
 #include <string_view>
 
 #include "bindings/bind.hpp"
-#include "bindings/display.hpp"
+#include "bindings/message_class.hpp"
 #include "bindings/new_attributes.hpp"
-#include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/value_types.hpp"
@@ -17,16 +16,6 @@
 namespace onnxmap::bindings {
 
 namespace {
-
-// A class with only the fields of its message.
-template <onnx::detail::Name class_name>
-void bind_plain(py::module_& module, const char* message) {
-    const bool vowel = std::string_view("AEIOU").find(message[0]) != std::string_view::npos;
-    const std::string doc = (vowel ? "An " : "A ") + std::string(message) + ".";
-    GuardedClass<MessageObject<class_name>> cls(module, class_name.chars, doc.c_str());
-    bind_fields(cls, message);
-    bind_display(cls);
-}
 
 py::object attribute_value(const Attribute& self) {
     const auto* field = model::Attribute(self.message()).value_field();
@@ -56,8 +45,7 @@ py::object value_shape(const ValueInfo& info) {
 }
 
 void bind_node(py::module_& module) {
-    GuardedClass<Node> cls(module, "Node", "A node of a graph or function.");
-    bind_html_display(cls);
+    auto cls = message_class<Node>(module, "NodeProto", "A node of a graph or function.");
     bind_fields(cls, "NodeProto", {},
                 {{"input",
                   "Names of values; an omitted input is an empty one. `graph.value(name)` has "
@@ -69,11 +57,10 @@ name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)"
 }
 
 void bind_attribute(py::module_& module) {
-    GuardedClass<Attribute> cls(module, "Attribute", "An attribute of a node.");
+    auto cls = message_class<Attribute>(module, "AttributeProto", "An attribute of a node.");
     bind_fields(cls, "AttributeProto",
                 {"type", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs",
                  "sparse_tensor", "sparse_tensors", "tp", "type_protos"});
-    bind_html_display(cls);
     cls.def_property_readonly(
         "type",
         [](const Attribute& self) {
@@ -98,9 +85,8 @@ py::object wrap_type(Handle&& handle) {
 
 void bind_value_info(py::module_& module) {
     wrapper_of("TypeProto") = wrap_type;
-    GuardedClass<ValueInfo> cls(module, "ValueInfo", "The name and type of a value.");
+    auto cls = message_class<ValueInfo>(module, "ValueInfoProto", "The name and type of a value.");
     bind_fields(cls, "ValueInfoProto", {"type"});
-    bind_html_display(cls);
     cls.def_property(
         "dtype", value_dtype,
         [](const ValueInfo& self, const py::object& dtype) { set_element_type(self, dtype); },
@@ -120,28 +106,14 @@ unknown sizes are None: `?`, `-1`, `None`, `unk__` with digits, negative numbers
 }
 
 void bind_function(py::module_& module) {
-    GuardedClass<Function> cls(module, "Function", "A function that the model defines.");
-    bind_html_display(cls);
+    auto cls =
+        message_class<Function>(module, "FunctionProto", "A function that the model defines.");
     bind_function_values(cls);
     bind_fields(
         cls, "FunctionProto", {},
         {{"opset_import", "The imported operator sets as a mapping of domains to versions."},
          {"attribute_proto",
           "The attributes that have a default, as a mapping of names to Attribute."}});
-}
-
-void bind_operator_set(py::module_& module) {
-    GuardedClass<MessageObject<"OperatorSet">> cls(module, "OperatorSet", "A set of operators.");
-    bind_fields(cls, "OperatorSetProto");
-    bind_display(cls);
-    cls.def("check",
-            unguarded([](const py::object& self, bool strict, const py::object& select,
-                         const py::object& ignore) -> py::object {
-                return package::check_operator_set()(self, strict, select, ignore);
-            }),
-            py::kw_only(), py::arg("strict") = false, py::arg("select") = py::none(),
-            py::arg("ignore") = py::none(),
-            "Check the set against the rules of the ONNX specification; see `Model.check`.");
 }
 
 }  // namespace
@@ -151,16 +123,12 @@ void bind_messages(py::module_& module) {
     bind_attribute(module);
     bind_value_info(module);
     bind_function(module);
-    bind_plain<"TrainingInfo">(module, "TrainingInfoProto");
-    bind_operator_set(module);
-    bind_plain<"Operator">(module, "OperatorProto");
-    bind_plain<"DeviceConfiguration">(module, "DeviceConfigurationProto");
-    bind_plain<"NodeDeviceConfiguration">(module, "NodeDeviceConfigurationProto");
-    bind_plain<"ShardingSpec">(module, "ShardingSpecProto");
-    bind_plain<"ShardedDim">(module, "ShardedDimProto");
-    bind_plain<"SimpleShardedDim">(module, "SimpleShardedDimProto");
-    bind_plain<"IntIntListEntry">(module, "IntIntListEntryProto");
-    bind_plain<"QuantizationAnnotation">(module, "TensorAnnotation");
+    for (const char* const message :
+         {"DeviceConfigurationProto", "IntIntListEntryProto", "NodeDeviceConfigurationProto",
+          "OperatorProto", "OperatorSetProto", "ShardedDimProto", "ShardingSpecProto",
+          "SimpleShardedDimProto", "TensorAnnotation", "TrainingInfoProto"}) {
+        bind_plain(module, message);
+    }
 }
 
 }  // namespace onnxmap::bindings

@@ -9,10 +9,8 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/load_options.hpp"
 #include "bindings/message_equality.hpp"
-#include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/flatten.hpp"
 #include "model/message_walk.hpp"
 #include "tensor/header.hpp"
 
@@ -62,19 +60,6 @@ std::vector<const wire::FieldRow*> present_rows(const ProtoView& view) {
     }
     std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->number < b->number; });
     return rows;
-}
-
-py::object descriptor_of(const ProtoView& view) {
-    return package::descriptor()(to_str(view.message().table().name));
-}
-
-py::list list_fields(const ProtoView& view) {
-    const py::object by_number = descriptor_of(view).attr("fields_by_number");
-    py::list fields;
-    for (const wire::FieldRow* row : present_rows(view)) {
-        fields.append(py::make_tuple(by_number[py::int_(row->number)], value_of(view, *row)));
-    }
-    return fields;
 }
 
 py::list named_fields(const ProtoView& view) {
@@ -144,8 +129,8 @@ view makes the message present. A message that was removed from its model can st
 messages have the same hash, so an edit changes the hash.
 
 Example:
-    >>> model.proto.graph.node[0].op_type)");
-    bind_equality(cls);
+    >>> model.proto.graph.node[0].op_type)",
+        equality_slots());
     bind_proto_bytes(cls);
     bind_proto_edits(cls);
     bind_text_forms(module, cls);
@@ -157,39 +142,6 @@ Example:
                 }
                 return py::int_(constant_named(self, name));
             })
-        .def("__dir__",
-             [](const ProtoView& self) {
-                 py::list names;
-                 for (const wire::FieldRow& row : self.message().table().fields) {
-                     names.append(to_str(row.name));
-                 }
-                 for (const char* name : {"ByteSize",
-                                          "Clear",
-                                          "ClearField",
-                                          "CopyFrom",
-                                          "DESCRIPTOR",
-                                          "DiscardUnknownFields",
-                                          "FindInitializationErrors",
-                                          "FromString",
-                                          "HasField",
-                                          "IsInitialized",
-                                          "ListFields",
-                                          "MergeFrom",
-                                          "MergeFromString",
-                                          "ParseFromString",
-                                          "SerializePartialToString",
-                                          "SerializeToString",
-                                          "SetInParent",
-                                          "WhichOneof",
-                                          "message_type",
-                                          "to_dict",
-                                          "to_json",
-                                          "to_text",
-                                          "unknown_fields"}) {
-                     names.append(name);
-                 }
-                 return names;
-             })
         .def_property_readonly(
             "message_type",
             [](const ProtoView& self) { return to_str(self.message().table().name); },
@@ -202,35 +154,15 @@ Example:
 Raises:
     ValueError: the message has no such field.)")
         .def("__contains__", has_field, py::arg("name"), "Return HasField(name).")
-        .def("ListFields", list_fields,
-             R"(Return `(field, value)` for each field that is set, sorted by number.
-
-`field` is from DESCRIPTOR.fields_by_number.)")
         .def("_fields", named_fields,
              "Return `(name, value)` for each field that is set, sorted by number.")
-        .def(
-            "IsInitialized", [](const ProtoView&, const py::object&) { return true; },
-            py::arg("errors") = py::none(),
-            "Return True: no field of onnx.proto is required. `errors` stays as it is.")
-        .def(
-            "FindInitializationErrors", [](const ProtoView&) { return py::list(); },
-            "Return an empty list: no field of onnx.proto is required.")
         .def("WhichOneof", which_oneof, py::arg("name"),
              "Return the name of the member of the oneof that is set, or None.")
         .def("_reading", reading, "Return how to read a copy of the message as this one is read.")
-        .def_property_readonly("DESCRIPTOR", descriptor_of,
-                               R"(The type of the message, as protobuf describes it.
-
-The `Descriptor` of the package onnx if it is installed; otherwise a `types.MessageType`.)")
         .def_property_readonly("unknown_fields", unknown_fields,
                                R"(The fields that today's onnx.proto does not know, in file order.
 
-A sequence of UnknownField.)")
-        .def("__repr__", [](const ProtoView& self) {
-            return "<onnxmap.ProtoView " + std::string(self.message().table().name) + ", " +
-                   std::to_string(model::FlatMessage(*self.document, self.message()).nbytes()) +
-                   " bytes>";
-        });
+A sequence of UnknownField.)");
     module.def("message_type_of", message_type_of, py::arg("object"),
                R"(Return the type of a message, like "NodeProto"; an empty string for other objects.
 

@@ -124,21 +124,6 @@ py::list inline_functions(const DocumentPtr& self, const py::object& names) {
         below_guard(self, [&] { return surgery::inline_functions(*self, chosen); }));
 }
 
-// Gives a class functions of the package as methods. It is sealed: Python itself cannot.
-void add_methods(const py::type& cls, const py::list& methods) {
-    auto* const type = reinterpret_cast<PyTypeObject*>(cls.ptr());
-    if (type != native_type<Graph> && type != native_type<Function>) {
-        throw py::type_error("only Graph and Function get methods of the package");
-    }
-    for (const py::handle each : methods) {
-        const py::str name = each.attr("__name__");
-        if (PyDict_SetItem(type->tp_dict, name.ptr(), each.ptr()) != 0) {
-            throw py::error_already_set();
-        }
-    }
-    PyType_Modified(type);
-}
-
 DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::list& outputs) {
     const auto given = names_in(inputs);
     const auto made = names_in(outputs);
@@ -299,8 +284,6 @@ void bind_surgery(py::module_& module) {
                py::arg("value_infos"), "See `Model.strip`.");
     module.def("lift_constants", guarded(edits(lift_constants)), py::arg("document"),
                py::arg("min_bytes"), "See `Model.lift_constants`.");
-    module.def("add_methods", add_methods, py::arg("cls"), py::arg("methods"),
-               "Give Graph or Function methods of the package.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
     module.def("merge", merge_models, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),

@@ -6,8 +6,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/display.hpp"
-#include "bindings/package_seam.hpp"
+#include "bindings/message_class.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/tensor_access.hpp"
@@ -63,8 +62,7 @@ py::object external(const Tensor& tensor) {
     if (!entry) return py::none();
     py::object checksum = py::none();
     if (entry->checksum) checksum = to_str(*entry->checksum);
-    return package::external_data()(to_str(entry->location), entry->offset, entry->length,
-                                    checksum);
+    return py::make_tuple(to_str(entry->location), entry->offset, entry->length, checksum);
 }
 
 py::object file(const Tensor& tensor) {
@@ -102,41 +100,27 @@ Pieces of one name are read as one tensor.)")
         .def_property_readonly(
             "is_external", [](const Tensor& self) { return core_of(self).header().external; },
             "Whether the values are in another file.")
-        .def_property_readonly(
-            "external", external,
-            "The location, offset, length and checksum that the model gives, or None.")
+        .def_property_readonly("_external", external,
+                               "The arguments of `types.ExternalData`, or None.")
         .def_property_readonly("file", file, "The path of the file that holds the values, or None.")
         .def_property_readonly("offset", offset,
                                "The offset of the values in `file`, in bytes, or None.")
         .def_property_readonly("is_view", is_view, "Whether numpy() returns a view.")
         .def_property_readonly("is_aligned", is_aligned_view,
-                               "Whether numpy() returns a view that is aligned for its type.")
-        .def("verify", unguarded(call_package<package::verify_tensor>),
-             R"(Compare the external file with its declared SHA-1; return False if none is declared.
-
-Reads the whole external file, or nothing if the model declares no checksum for it.
-
-Raises:
-    ChecksumError: the file and the checksum differ.
-    ExternalDataError: the declared checksum is not a SHA-1, or the file cannot be opened.
-    FileChangedError: the file has changed since it was opened.
-
-Source: onnx.proto, TensorProto.external_data.)");
+                               "Whether numpy() returns a view that is aligned for its type.");
 }
 
 }  // namespace
 
 void bind_tensor(py::module_& module) {
-    GuardedClass<Tensor> cls(
-        module, "Tensor",
+    auto cls = message_class<Tensor>(
+        module, "TensorProto",
         "A tensor of a model. The tensor and its arrays keep the model's bytes alive.");
-    bind_proto(cls, "TensorProto");
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_histogram(cls);
     bind_tensor_buffer(cls);
     bind_tensor_exchange(cls);
-    bind_html_display(cls);
 }
 
 }  // namespace onnxmap::bindings

@@ -10,7 +10,6 @@
 #include "bindings/dlpack.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/load_options.hpp"
-#include "bindings/package_seam.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
 
@@ -137,17 +136,6 @@ Types of 2, 4 and 6 bits are packed.
 
 Raises:
     BufferError: the tensor holds strings; or `copy=False`, and the capsule needs a copy.)")
-        .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })
-        .def("torch", unguarded(call_package<package::to_torch>),
-             R"(Return a torch tensor that may be written to.
-
-It uses copy-on-write pages of the file, or a copy if the values are decoded or in a caller's
-buffer. Integers of 2 and 4 bits become int8 and uint8.
-
-Raises:
-    TypeError: torch has no such type.)")
-        .def("to_ir", unguarded(call_package<package::to_ir>),
-             "Return the tensor as an onnx_ir tensor. Only strings are copied.")
         .def("_reference", reference,
              R"(Return where another process finds the values, as a tuple, or None.
 
@@ -172,16 +160,7 @@ is a text.)")
             "_lenient",
             [](const Tensor& self) { return static_cast<bool>(self.document->store().tolerate); })
         .def_property_readonly("_policy",
-                               [](const Tensor& self) { return open_policy(*self.document); })
-        .def("__reduce__", unguarded(call_package<package::reduce_tensor>),
-             R"(Support pickle.
-
-If the values are bytes of a file, the pickle refers to them: it has the file's path, the range,
-and enough to notice that the file changed. Otherwise it carries the values.)")
-        .def("__copy__", unguarded([](const py::object& self) { return self; }))
-        .def("__deepcopy__",
-             unguarded([](const py::object& self, const py::object&) { return self; }),
-             py::arg("memo"));
+                               [](const Tensor& self) { return open_policy(*self.document); });
 }
 
 }  // namespace onnxmap::bindings

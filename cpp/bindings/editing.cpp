@@ -237,9 +237,7 @@ Handle message_for(std::string_view message, const py::handle& object) {
         const std::string given = found              ? std::string(found->made.table().name)
                                   : object.is_none() ? "None"
                                                      : type_name(object);
-        const bool is_vowel = message.find_first_of("AEIO") == 0;
-        throw py::type_error("expected a" + std::string(is_vowel ? "n " : " ") +
-                             std::string(message) + ", not " + given + "; " +
+        throw py::type_error("expected " + with_article(message) + ", not " + given + "; " +
                              how_to_make(message, object));
     }
     return *std::move(found);

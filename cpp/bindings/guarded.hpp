@@ -4,9 +4,9 @@
 
 #include <pybind11/pybind11.h>
 
-#include <initializer_list>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "bindings/edit_lock.hpp"
 #include "bindings/handles.hpp"
@@ -100,19 +100,13 @@ auto guarded_edits(F f) {
     return guarded(edits(guarded(std::move(f))));
 }
 
-/// A method that is a function of the package, such as `call_package<package::to_ir>`.
-template <auto function>
-py::object call_package(const py::object& self) {
-    return function()(self);
-}
-
 /// A native class whose functions and properties are guarded, unless they are marked unguarded().
 template <class T>
 class GuardedClass : public py::object {
   public:
     /// `slots`: the functions that CPython calls for operators, instead of methods.
     GuardedClass(py::module_& module, const char* name, const char* doc = nullptr,
-                 std::initializer_list<PyType_Slot> slots = {}) {
+                 const std::vector<PyType_Slot>& slots = {}) {
         native_type<T> = detail::make_native_type(module, name, doc, sizeof(NativeObject<T>),
                                                   detail::dealloc<T>, slots);
         m_ptr = reinterpret_cast<PyObject*>(native_type<T>);

@@ -72,6 +72,11 @@ struct AbsentMessage {
     }
 };
 
+/// The handle that an object of a message's class begins with.
+[[nodiscard]] inline const Handle& handle_of(PyObject* self) noexcept {
+    return cpp_value<Handle>(self);
+}
+
 inline onnx::Message Handle::message() const {
     if (absent) {
         const onnx::Message parent = absent->parent.message();

@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "bindings/display.hpp"
 #include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
 #include "bindings/initializer_names.hpp"
@@ -46,15 +45,13 @@ void check_unused(const Mapping& self, const py::object& name) {
     });
     if (user.is_none()) return;
     throw py::value_error("initializer " + to_printable(py::repr(name)) + " is used by " +
-                          to_printable(package::describe()(user, false)) +
-                          ": change what uses it first");
+                          to_printable(py::repr(user)) + ": change what uses it first");
 }
 
 template <class Mapping>
 GuardedClass<Mapping> bind_by_name(py::module_& module, const char* name, const char* field,
                                    const char* doc) {
-    auto cls = bind_mapping_class<Mapping>(
-        module, name, doc, {"__eq__", "clear", "items", "keys", "popitem", "update", "values"});
+    auto cls = bind_mapping_class<Mapping>(module, name, doc);
     cls.def(
            "get",
            [](const Mapping& self, const py::object& key, const py::object& otherwise) {
@@ -80,8 +77,6 @@ It costs as little as `in`: the error of `[]` suggests names, which takes a mill
              py::arg("key"), "Remove an initializer and return its tensor.")
         .def("pop", edits(pop_item<Mapping>), py::arg("key"), py::arg("default"),
              "If there is no such initializer, return the default.");
-    bind_repr(cls);
-    bind_html(cls);
     return cls;
 }
 

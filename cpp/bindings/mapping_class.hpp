@@ -1,13 +1,12 @@
 // Mappings: what the classes of fields by name and of tensors by name share.
 //
 // Such a class has these functions: item_of(), which throws KeyError, has_name(), count_names() and
-// names_of(), which need a guard; and, if it can be changed, set_item() and remove_item().
+// names_of(), which need a guard; set_item() and remove_item().
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <initializer_list>
 
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"
@@ -81,31 +80,16 @@ py::object pop_item(const Mapping& self, const py::object& key, const py::object
     return item;
 }
 
-/// `derived`: the methods that collections.abc derives from those of the class.
 template <class Mapping>
-GuardedClass<Mapping> bind_mapping_class(py::module_& module, const char* name, const char* doc,
-                                         std::initializer_list<const char*> derived) {
-    void* assign = nullptr;
-    py::object base = python_object<"collections.abc", "Mapping">();
-    if constexpr (requires(const Mapping& self, const py::object& key) {
-                      remove_item(self, key);
-                  }) {
-        assign = reinterpret_cast<void*>(set_or_remove<Mapping>);
-        base = python_object<"collections.abc", "MutableMapping">();
-    }
-    GuardedClass<Mapping> cls(module, name, doc,
-                              {{Py_tp_iter, reinterpret_cast<void*>(iterate_names<Mapping>)},
-                               {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
-                               {Py_mp_length, reinterpret_cast<void*>(count_items<Mapping>)},
-                               {Py_mp_subscript, reinterpret_cast<void*>(find_item<Mapping>)},
-                               {Py_mp_ass_subscript, assign},
-                               {Py_sq_contains, reinterpret_cast<void*>(contains_name<Mapping>)}});
-    cls.def("_ipython_key_completions_", [](const Mapping& self) { return names_of(self); });
-    for (const char* const each : derived) py::setattr(cls, each, base.attr(each));
-    // Lets `match` see a mapping. register() does not do that for sealed classes.
-    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_MAPPING;
-    base.attr("register")(cls);
-    return cls;
+GuardedClass<Mapping> bind_mapping_class(py::module_& module, const char* name, const char* doc) {
+    return GuardedClass<Mapping>(
+        module, name, doc,
+        {{Py_tp_iter, reinterpret_cast<void*>(iterate_names<Mapping>)},
+         {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
+         {Py_mp_length, reinterpret_cast<void*>(count_items<Mapping>)},
+         {Py_mp_subscript, reinterpret_cast<void*>(find_item<Mapping>)},
+         {Py_mp_ass_subscript, reinterpret_cast<void*>(set_or_remove<Mapping>)},
+         {Py_sq_contains, reinterpret_cast<void*>(contains_name<Mapping>)}});
 }
 
 }  // namespace onnxmap::bindings

@@ -2,9 +2,9 @@
 // are. Equal messages have the same hash.
 #pragma once
 
-#include "bindings/guarded.hpp"
+#include <vector>
+
 #include "bindings/handles.hpp"
-#include "bindings/proto_fields.hpp"
 
 namespace onnxmap::bindings {
 
@@ -14,13 +14,7 @@ namespace onnxmap::bindings {
 /// See model/message_hash.hpp.
 [[nodiscard]] py::ssize_t hash_of(const Handle& handle);
 
-template <class Class>
-void bind_equality(GuardedClass<Class>& cls) {
-    // For any other object, Python then asks that object.
-    cls.def(
-           "__eq__", [](const Class& a, const Class& b) { return is_equal(a, b); },
-           py::is_operator())
-        .def("__hash__", [](const Class& self) { return hash_of(self); });
-}
+/// The slots of `==` and of the hash, for any class whose objects begin with a Handle.
+[[nodiscard]] std::vector<PyType_Slot> equality_slots();
 
 }  // namespace onnxmap::bindings

@@ -1,5 +1,4 @@
-// onnxmap._core: the bindings, and no logic. They convert arguments, call the core and convert the
-// results.
+// onnxmap._core: the bindings. They convert arguments, call the core and convert the results.
 #include <pybind11/pybind11.h>
 
 #include "bindings/bind.hpp"
@@ -35,5 +34,6 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_save(module);
     bind_stats(module);
     bind_surgery(module);
-    seal_classes();
+    module.def("seal", seal_classes,
+               "Keep the classes from being changed, once they have all methods.");
 }

@@ -26,7 +26,7 @@ T& kept_for_ever(T value) {
 
 PyTypeObject* make_native_type(py::module_& module, const char* name, const char* doc,
                                std::size_t nbytes, destructor dealloc,
-                               std::initializer_list<PyType_Slot> slots) {
+                               const std::vector<PyType_Slot>& slots) {
     PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
                               offsetof(NativeObject<char>, weak_references), READONLY, nullptr},
                              {}};

@@ -10,12 +10,12 @@
 
 #include <pybind11/pybind11.h>
 
-#include <initializer_list>
 #include <memory>
 #include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace onnxmap::bindings {
 
@@ -65,10 +65,9 @@ template <class T>
     return cpp_value<T>(object);
 }
 
-/// A new object, whose value is made of the arguments.
+/// A new object of a class, whose value is made of the arguments.
 template <class T, class... Arguments>
-[[nodiscard]] py::object make_object(Arguments&&... arguments) {
-    PyTypeObject* const type = native_type<T>;
+[[nodiscard]] py::object make_object_of(PyTypeObject* type, Arguments&&... arguments) {
     PyObject* const made = type->tp_alloc(type, 0);
     if (made == nullptr) throw py::error_already_set();
     try {
@@ -79,6 +78,12 @@ template <class T, class... Arguments>
         throw;
     }
     return py::reinterpret_steal<py::object>(made);
+}
+
+/// A new object of the class of T.
+template <class T, class... Arguments>
+[[nodiscard]] py::object make_object(Arguments&&... arguments) {
+    return make_object_of<T>(native_type<T>, std::forward<Arguments>(arguments)...);
 }
 
 /// Raises the exception that is being handled. For functions that CPython calls.
@@ -111,7 +116,7 @@ namespace detail {
 /// Makes a class. `slots` do not have the ends of it that all native classes share.
 [[nodiscard]] PyTypeObject* make_native_type(py::module_& module, const char* name, const char* doc,
                                              std::size_t nbytes, destructor dealloc,
-                                             std::initializer_list<PyType_Slot> slots);
+                                             const std::vector<PyType_Slot>& slots);
 
 /// Adds a descriptor to a class. CPython keeps the definition, which is never released.
 void add_property(PyTypeObject* type, const PyGetSetDef& definition);

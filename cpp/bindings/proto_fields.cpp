@@ -101,66 +101,6 @@ std::string name_of_field(const py::object& given) {
     return py::bytes(given);
 }
 
-PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* name) noexcept {
-    PyErr_Clear();
-    return call_for_python([&]() -> py::object {
-        throw_python(package::wrong_name()("attribute", py::type::of(py::handle(self)), message,
-                                           py::reinterpret_borrow<py::object>(name)));
-    });
-}
-
-namespace {
-
-struct Remedy {
-    std::string_view property;
-    const char* text;
-};
-// What to do instead of an assignment to a read-only property, whatever class it is of.
-constexpr Remedy kRemedies[] = {
-    {"edited", "revert() undoes all edits"},
-    {"format", "save(path, format=...) writes another form"},
-    {"graph", "change its fields, or .proto.graph.CopyFrom(graph)"},
-    {"initializers", "assign to its items: initializers[name] = values"},
-    {"name", "initializers.rename(old, new) gives an initializer another name"},
-    {"path", "save(path) writes the model there"},
-    {"proto", "change its fields, or .proto.CopyFrom(message)"},
-    {"sparse_initializers", "assign to its items: sparse_initializers[name] = tensor"},
-    {"type", "assign .value, which sets the type"},
-};
-
-}  // namespace
-
-std::string read_only(std::string_view cls, std::string_view property) {
-    const auto* const found = std::ranges::find(kRemedies, property, &Remedy::property);
-    const bool is_tensor = cls.ends_with("Tensor");
-    const char* const remedy = found != std::end(kRemedies) ? found->text
-                               : is_tensor ? "initializers[name] = values replaces the tensor"
-                                           : "it follows from other fields, which can be assigned";
-    return std::string(cls) + "." + std::string(property) + " is read-only; " + remedy;
-}
-
-int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
-    PyObject* const cls = reinterpret_cast<PyObject*>(Py_TYPE(self));
-    const auto member = py::reinterpret_steal<py::object>(PyObject_GetAttr(cls, name));
-    if (!member) {
-        PyErr_Clear();
-        Py_XDECREF(PyObject_GetAttr(self, name));
-        return PyErr_Occurred() != nullptr ? -1 : PyObject_GenericSetAttr(self, name, value);
-    }
-    const bool is_assignable =
-        Py_IS_TYPE(member.ptr(), &PyGetSetDescr_Type) != 0 &&
-        reinterpret_cast<PyGetSetDescrObject*>(member.ptr())->d_getset->set != nullptr;
-    if (is_assignable && value != nullptr) return PyObject_GenericSetAttr(self, name, value);
-    return number_for_python([&] {
-        const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
-        if (property.starts_with('_')) return PyObject_GenericSetAttr(self, name, value);
-        if (!is_assignable) throw py::attribute_error(read_only(type_name(self), property));
-        throw py::attribute_error(type_name(self) + "." + property +
-                                  " cannot be deleted; .proto.ClearField() removes the value of a "
-                                  "field");
-    });
-}
-
 void set_property(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
     if (is_list_of(handle, row, value)) {
         return;  // `node.inputs += ["x"]` assigns the list that it has changed

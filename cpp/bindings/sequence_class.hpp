@@ -11,7 +11,6 @@
 #include <string>
 #include <type_traits>
 
-#include "bindings/display.hpp"
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"
 
@@ -149,34 +148,6 @@ py::object subscript(const List& list, const py::object& index) {
     return below_guard(list, [&] { return item(list, i); });
 }
 
-// Compares element by element with `==`, as Python's lists do.
-template <class List>
-py::object equals(const py::object& self, const py::object& other) {
-    if (!is_a<List>(other) && !py::isinstance<py::list>(other)) {
-        return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-    }
-    if (py::len(self) != py::len(other)) return py::bool_(false);
-    const py::iterator end = py::iterator::sentinel();
-    const auto equal = [](py::handle a, py::handle b) { return a.equal(b); };
-    return py::bool_(std::equal(py::iter(self), end, py::iter(other), end, equal));
-}
-
-// Lets annotations name the elements of a class: `MessageList[Node]`.
-inline void make_generic(const py::object& cls) {
-    py::setattr(
-        cls, "__class_getitem__",
-        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
-}
-
-// Adds the methods that collections.abc.Sequence derives from the methods of the class.
-inline void derive_sequence(const py::object& cls) {
-    const py::object& sequence = python_object<"collections.abc", "Sequence">();
-    for (const char* name : {"__contains__", "__reversed__", "count", "index"}) {
-        py::setattr(cls, name, sequence.attr(name));
-    }
-    make_generic(cls);
-}
-
 template <class List>
 GuardedClass<List> bind_sequence(py::module_& module, const char* name, const char* iterator_name,
                                  const char* doc) {
@@ -188,12 +159,7 @@ GuardedClass<List> bind_sequence(py::module_& module, const char* name, const ch
                            {{Py_tp_iter, reinterpret_cast<void*>(iterate<List>)},
                             {Py_sq_length, reinterpret_cast<void*>(length_slot<List>)},
                             {Py_mp_length, reinterpret_cast<void*>(length_slot<List>)}});
-    // Lets `match` see a sequence. collections.abc.Sequence.register skips sealed classes.
-    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
-    cls.def("__getitem__", unguarded(subscript<List>), py::arg("index"))
-        .def("__eq__", unguarded(equals<List>));
-    bind_repr(cls);
-    derive_sequence(cls);
+    cls.def("__getitem__", unguarded(subscript<List>), py::arg("index"));
     return cls;
 }
 

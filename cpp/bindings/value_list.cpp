@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "bindings/bind.hpp"
-#include "bindings/display.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_encoding.hpp"
+#include "bindings/guarded.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/sequence_class.hpp"
 #include "model/field_index.hpp"
 
 namespace onnxmap::bindings {
@@ -275,28 +274,11 @@ void extend_values(const ValueList& self, const py::object& values) {
                 [&] { model::append_values(*self.document, to_change(self), *self.row, encoded); });
 }
 
-// What an operator of a list takes: another ValueList as a list.
-py::object operand(const py::object& other) {
-    return is_a<ValueList>(other) ? cpp_value<ValueList>(other).values() : other;
-}
-
-// The values for a reflected method of the other operand, which may keep or change them.
-py::list values_for(const ValueList& self, const py::object& other) {
-    const bool has_known_methods = is_a<ValueList>(other) || PyList_CheckExact(other.ptr()) != 0 ||
-                                   PyUnicode_CheckExact(other.ptr()) != 0;
-    return has_known_methods ? self.values() : copy_of(self.values());
-}
-
 struct Method {
     const char* name;
     const char* doc;
 };
-constexpr const char* kOperators[] = {"__add__", "__eq__", "__ne__"};
-// Those of Python's list: the first read a list, the others change a copy.
-constexpr Method kReading[] = {{"__reversed__", nullptr},
-                               {"copy", "Return the values as a new list."},
-                               {"count", nullptr},
-                               {"index", nullptr}};
+// Methods of Python's list that change a copy.
 constexpr Method kChanging[] = {{"clear", "Remove all values."},
                                 {"reverse", "Reverse the order of the values."},
                                 {"sort", "Sort the values, as list.sort() does."}};
@@ -314,42 +296,17 @@ in `attribute.value = array`.)",
                                 {{Py_tp_iter, reinterpret_cast<void*>(iterate_values)},
                                  {Py_sq_length, reinterpret_cast<void*>(count_slot)},
                                  {Py_mp_length, reinterpret_cast<void*>(count_slot)}});
-    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
-    const auto operators = py::module_::import("operator");
-    for (const char* const name : kOperators) {
-        cls.def(name, unguarded([function = py::object(operators.attr(name))](
-                                    const ValueList& self, const py::object& other) {
-                    return function(values_for(self, other), operand(other));
-                }));
-    }
-    for (const auto& [name, doc] : kReading) {
-        cls.def(name, unguarded([name](const ValueList& self, const py::args& arguments) {
-                    return py::object(self.values().attr(name)(*arguments));
-                }),
-                doc);
-    }
     for (const auto& [name, doc] : kChanging) {
         cls.def(name,
                 edits([name](const ValueList& self, const py::args& arguments,
                              const py::kwargs& named) { change(self, name, arguments, named); }),
                 doc);
     }
-    cls.def("__contains__", unguarded([](const ValueList& self, const py::object& value) {
-                return self.values().contains(value);
-            }))
-        .def("__getitem__", unguarded([](const ValueList& self, const py::object& index) {
-                 const auto text = text_at(self, index);
-                 return text ? *text : py::object(self.values()[index]);
-             }),
-             py::arg("index"))
-        .def("__radd__", unguarded([](const ValueList& self, const py::object& other) {
-                 return py::object(other + values_for(self, other));
-             }))
-        .def("__reduce__", unguarded([](const ValueList& self) {
-                 return py::make_tuple(python_object<"builtins", "list">(),
-                                       py::make_tuple(copy_of(self.values())));
-             }),
-             "A copy or a pickle is a list.")
+    cls.def("__getitem__", unguarded([](const ValueList& self, const py::object& index) {
+                const auto text = text_at(self, index);
+                return text ? *text : py::object(self.values()[index]);
+            }),
+            py::arg("index"))
         .def("__setitem__",
              edits([](const ValueList& self, const py::object& index, const py::object& value) {
                  replace(self, "__setitem__", index, py::make_tuple(value));
@@ -373,9 +330,6 @@ in `attribute.value = array`.)",
              "Remove a value, by default the last, and return it.")
         .def("remove", edits(remove_value), py::arg("value"),
              "Remove the first value that is equal to `value`.");
-    bind_repr(cls);
-    bind_html(cls);
-    make_generic(cls);
 }
 
 }  // namespace onnxmap::bindings

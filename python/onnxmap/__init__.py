@@ -18,12 +18,9 @@ The guide is docs/guide of the source distribution; docs/tensors.md is about sin
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence as _MutableSequence
-from collections.abc import Sequence as _Sequence
-
 import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait for it
 
-from onnxmap import _core
+import onnxmap._methods.attach
 from onnxmap._base.later import import_module as _import_module
 
 # The public names by module; `__init__.pyi` tells them to type checkers.
@@ -101,10 +98,6 @@ def _public(name: str) -> object:
 globals().update({_name: _public(_name) for _name in " ".join(_NOW.values()).split()})
 
 import onnxmap._files.register_pickles  # noqa: F401 -- registers how models and messages are pickled
-
-_MutableSequence.register(_core.MessageList)
-_MutableSequence.register(_core.ValueList)
-_Sequence.register(_core.UnknownFieldList)
 
 
 def __getattr__(name: str) -> object:

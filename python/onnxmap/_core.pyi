@@ -12,7 +12,10 @@ import torch as _torch
 from _typeshed import SupportsWrite
 from numpy import ndarray as _ndarray
 from numpy.typing import DTypeLike
+from onnxmap._base import protocols as _protocols
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
+from onnxmap._methods import display as _display, lists as _lists, mappings as _mappings
+from onnxmap._methods import messages as _messages, tensors as _tensors
 from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
 from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
@@ -26,6 +29,7 @@ _Value = TypeVar("_Value")
 The C++ core of onnxmap. Use the package onnxmap instead.
 """
 import collections.abc
+import onnx_ir
 import typing
 
 __all__: list[str] = [
@@ -68,7 +72,6 @@ __all__: list[str] = [
     "VIEW_KEYS",
     "ValueInfo",
     "ValueList",
-    "add_methods",
     "append_bytes",
     "check_data_location",
     "check_in_place",
@@ -123,7 +126,6 @@ __all__: list[str] = [
     "plan_stats",
     "property_value",
     "prune",
-    "read_only",
     "remove_file",
     "rename_file",
     "rename_locations",
@@ -132,6 +134,7 @@ __all__: list[str] = [
     "save_models",
     "save_plan",
     "schema",
+    "seal",
     "sequence_values",
     "set_dims",
     "set_property",
@@ -151,7 +154,7 @@ __all__: list[str] = [
     "wrap",
 ]
 
-class Document:
+class Document(_display.Displayed):
     """
     A loaded file or buffer.
     """
@@ -210,7 +213,7 @@ class Document:
 class MessageIterator(Iterator[_Message]):
     def __next__(self) -> _Message: ...
 
-class MessageList(MutableSequence[_Message]):
+class MessageList(_lists.MessageList[_Message]):
     """
     The messages of a repeated field, as a list.
 
@@ -220,26 +223,12 @@ class MessageList(MutableSequence[_Message]):
     `"conv1" in graph.nodes`.
     """
 
-    @typing.overload
-    def __getitem__(self, index: typing.SupportsIndex) -> _Message: ...
-    @typing.overload
-    def __getitem__(self, index: slice) -> builtins.list[_Message]: ...
-    @typing.overload
-    def __getitem__(self, index: str) -> _Message: ...
-    @typing.overload
-    def __setitem__(
-        self, index: typing.SupportsIndex | str, message: _Message | ProtoView
-    ) -> None: ...
-    @typing.overload
-    def __setitem__(self, index: slice, messages: Iterable[_Message | ProtoView]) -> None: ...
-    def __delitem__(self, index: typing.SupportsIndex | slice | str) -> None: ...
-    def __add__(
-        self, other: Sequence[_Message | ProtoView]
-    ) -> builtins.list[_Message | ProtoView]: ...
-    def __radd__(self, other: builtins.list[_Message]) -> builtins.list[_Message]: ...
-    def __iadd__(self, messages: Iterable[_Message | ProtoView]) -> Self: ...
-    def __iter__(self) -> Iterator[_Message]: ...
-    def __len__(self) -> int: ...
+    def __deepcopy__(self, memo: Any) -> Self:
+        """
+        Return copies of the messages, as a list that is part of no model.
+        """
+        ...
+
     def MergeFrom(self, messages: Iterable[_Message | ProtoView]) -> None:
         """
         Add copies of messages at the end, as extend() does.
@@ -258,12 +247,6 @@ class MessageList(MutableSequence[_Message]):
     def append(self, message: _Message | ProtoView) -> None:
         """
         Add a copy of a message at the end.
-        """
-        ...
-
-    def clear(self) -> None:
-        """
-        Remove all messages.
         """
         ...
 
@@ -299,12 +282,6 @@ class MessageList(MutableSequence[_Message]):
         """
         ...
 
-    def reverse(self) -> None:
-        """
-        Reverse the order of the messages.
-        """
-        ...
-
     def sort(self, *, key: Callable[[_Message], Any] | None = None, reverse: bool = False) -> None:
         """
         Sort the messages, as list.sort() does.
@@ -318,10 +295,13 @@ class MessageList(MutableSequence[_Message]):
         """
         ...
 
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ...
+    def _equal(self, message: object, start: int, stop: int, most: int) -> builtins.list[int]:
+        """
+        Return the positions in a range of the messages that are equal, at most so many.
+        """
+        ...
 
-class ValueList(MutableSequence[_Value]):
+class ValueList(_lists.ValueList[_Value]):
     """
     The values of a repeated field of numbers or strings, as a list.
 
@@ -330,71 +310,15 @@ class ValueList(MutableSequence[_Value]):
     in `attribute.value = array`.
     """
 
-    @typing.overload
-    def __getitem__(self, index: typing.SupportsIndex) -> _Value: ...
-    @typing.overload
-    def __getitem__(self, index: slice) -> builtins.list[_Value]: ...
-    @typing.overload
-    def __setitem__(self, index: typing.SupportsIndex, value: _Value) -> None: ...
-    @typing.overload
-    def __setitem__(self, index: slice, value: Iterable[_Value]) -> None: ...
-    def __delitem__(self, index: typing.SupportsIndex | slice) -> None: ...
-    def __add__(self, other: Sequence[_Value]) -> builtins.list[_Value]: ...
-    def __radd__(self, other: builtins.list[_Value]) -> builtins.list[_Value]: ...
-    def __iadd__(self, values: Iterable[_Value]) -> Self: ...
-    def __iter__(self) -> Iterator[_Value]: ...
-    def __len__(self) -> int: ...
-    def MergeFrom(self, values: Iterable[_Value]) -> None:
-        """
-        Add values at the end, as extend() does.
-        """
-        ...
-
-    def append(self, value: _Value) -> None:
-        """
-        Add a value at the end.
-        """
-        ...
-
-    def clear(self) -> None:
-        """
-        Remove all values.
-        """
-        ...
-
-    def copy(self) -> builtins.list[_Value]:
-        """
-        Return the values as a new list.
-        """
-        ...
-
-    def extend(self, values: Iterable[_Value]) -> None:
-        """
-        Add values at the end.
-        """
-        ...
-
     def insert(self, index: typing.SupportsIndex, value: _Value) -> None:
         """
         Insert a value before a position.
         """
         ...
 
-    def pop(self, index: typing.SupportsIndex = -1) -> _Value:
+    def MergeFrom(self, values: Iterable[_Value]) -> None:
         """
-        Remove a value, by default the last, and return it.
-        """
-        ...
-
-    def remove(self, value: _Value) -> None:
-        """
-        Remove the first value that is equal to `value`.
-        """
-        ...
-
-    def reverse(self) -> None:
-        """
-        Reverse the order of the values.
+        Add values at the end, as extend() does.
         """
         ...
 
@@ -403,8 +327,6 @@ class ValueList(MutableSequence[_Value]):
         Sort the values, as list.sort() does.
         """
         ...
-
-    def _repr_html_(self) -> str: ...
 
 class UnknownField:
     """
@@ -423,21 +345,14 @@ class UnknownField:
 class UnknownFieldIterator(Iterator[UnknownField]):
     def __next__(self) -> UnknownField: ...
 
-class UnknownFieldList(Sequence[UnknownField]):
+class UnknownFieldList(_lists.UnknownFieldList):
     """
     An immutable sequence of the fields that the schema does not know.
 
     The elements, of class UnknownField, are made on access.
     """
 
-    @typing.overload
-    def __getitem__(self, index: typing.SupportsIndex) -> UnknownField: ...
-    @typing.overload
-    def __getitem__(self, index: slice) -> builtins.list[UnknownField]: ...
-    def __iter__(self) -> Iterator[UnknownField]: ...
-    def __len__(self) -> int: ...
-
-class ProtoView:
+class ProtoView(_messages.ProtoView):
     """
     A message under the names of onnx.proto, with protobuf's Python interface.
 
@@ -448,11 +363,6 @@ class ProtoView:
     Example:
         >>> model.proto.graph.node[0].op_type
     """
-
-    def ByteSize(self) -> int:
-        """
-        Return the number of bytes of SerializeToString().
-        """
 
     def Clear(self) -> None:
         """
@@ -480,11 +390,6 @@ class ProtoView:
         Remove the unknown fields of the message and of all messages in it.
         """
 
-    def FindInitializationErrors(self) -> builtins.list[str]:
-        """
-        Return an empty list: no field of onnx.proto is required.
-        """
-
     def FromString(self, serialized: bytes | bytearray | memoryview) -> ProtoView:
         """
         Return a new message of the same type, parsed from a serialized one.
@@ -501,18 +406,6 @@ class ProtoView:
 
         Raises:
             ValueError: the message has no such field.
-        """
-
-    def IsInitialized(self, errors: builtins.list[str] | None = None) -> bool:
-        """
-        Return True: no field of onnx.proto is required. `errors` stays as it is.
-        """
-
-    def ListFields(self) -> builtins.list[tuple[Any, Any]]:
-        """
-        Return `(field, value)` for each field that is set, sorted by number.
-
-        `field` is from DESCRIPTOR.fields_by_number.
         """
 
     def MergeFrom(self, other: Any) -> None:
@@ -585,14 +478,8 @@ class ProtoView:
 
     def __delattr__(self, name: str) -> None: ...
     def __getattr__(self, arg0: str) -> Any: ...
-    def __repr__(self) -> str: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __str__(self) -> str: ...
-    def _fields(self) -> builtins.list[tuple[str, Any]]:
-        """
-        Return `(name, value)` for each field that is set, sorted by number.
-        """
-
     def _reading(self) -> tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]:
         """
         Return how to read a copy of the message as this one is read.
@@ -676,20 +563,6 @@ class ProtoView:
         """
 
     @property
-    def DESCRIPTOR(self) -> Any:
-        """
-        The type of the message, as protobuf describes it.
-
-        The `Descriptor` of the package onnx if it is installed; otherwise a `types.MessageType`.
-        """
-
-    @property
-    def message_type(self) -> str:
-        """
-        The name of the message's type, such as TensorProto.
-        """
-
-    @property
     def unknown_fields(self) -> UnknownFieldList:
         """
         The fields that today's onnx.proto does not know, in file order.
@@ -697,7 +570,26 @@ class ProtoView:
         A sequence of UnknownField.
         """
 
-class AttributeMapping(MutableMapping[str, Attribute]):
+    @property
+    def message_type(self) -> str:
+        """
+        The name of the message's type, such as TensorProto.
+        """
+        ...
+
+    def ByteSize(self) -> int:
+        """
+        Return the number of bytes of SerializeToString().
+        """
+        ...
+
+    def _fields(self) -> builtins.list[tuple[str, Any]]:
+        """
+        Return `(name, value)` for each field that is set, sorted by number.
+        """
+        ...
+
+class AttributeMapping(_mappings.FieldMapping[Attribute]):
     """
     Attributes by name, in file order.
 
@@ -724,26 +616,13 @@ class AttributeMapping(MutableMapping[str, Attribute]):
         """
         ...
 
-    def __iter__(self) -> Iterator[str]: ...
-    def __len__(self) -> int: ...
-    def __or__(self, other: Mapping[str, Attribute]) -> dict[str, Attribute]: ...
-    def __ror__(self, other: Mapping[str, Attribute]) -> dict[str, Attribute]: ...
     def setdefault(self, key: str, default: Any = None) -> Attribute:
         """
         Return the value of a key; if there is none, give it the default first.
         """
         ...
 
-    def clear(self) -> None:
-        """
-        Remove all entries.
-        """
-        ...
-
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ...
-
-class OpsetMapping(MutableMapping[str, int]):
+class OpsetMapping(_mappings.FieldMapping[int]):
     """
     Versions of operator sets by domain.
 
@@ -756,7 +635,7 @@ class OpsetMapping(MutableMapping[str, int]):
         """
         ...
 
-    def __setitem__(self, key: str, value: int) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         """
         Set self[key] to value.
         """
@@ -768,26 +647,13 @@ class OpsetMapping(MutableMapping[str, int]):
         """
         ...
 
-    def __iter__(self) -> Iterator[str]: ...
-    def __len__(self) -> int: ...
-    def __or__(self, other: Mapping[str, int]) -> dict[str, int]: ...
-    def __ror__(self, other: Mapping[str, int]) -> dict[str, int]: ...
     def setdefault(self, key: str, default: Any = None) -> int:
         """
         Return the value of a key; if there is none, give it the default first.
         """
         ...
 
-    def clear(self) -> None:
-        """
-        Remove all entries.
-        """
-        ...
-
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ...
-
-class StringMapping(MutableMapping[str, str]):
+class StringMapping(_mappings.FieldMapping[str]):
     """
     Strings by key, such as `metadata_props`.
 
@@ -801,7 +667,7 @@ class StringMapping(MutableMapping[str, str]):
         """
         ...
 
-    def __setitem__(self, key: str, value: str) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         """
         Set self[key] to value.
         """
@@ -813,32 +679,17 @@ class StringMapping(MutableMapping[str, str]):
         """
         ...
 
-    def __iter__(self) -> Iterator[str]: ...
-    def __len__(self) -> int: ...
-    def __or__(self, other: Mapping[str, str]) -> dict[str, str]: ...
-    def __ror__(self, other: Mapping[str, str]) -> dict[str, str]: ...
     def setdefault(self, key: str, default: Any = None) -> str:
         """
         Return the value of a key; if there is none, give it the default first.
         """
         ...
 
-    def clear(self) -> None:
-        """
-        Remove all entries.
-        """
-        ...
-
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ...
-
-class Node:
+class Node(_display.Tabled):
     """
     A node of a graph or function.
     """
 
-    def __repr__(self) -> str: ...
-    def _repr_html_(self) -> str: ...
     @property
     def attributes(self) -> AttributeMapping:
         """
@@ -930,13 +781,11 @@ class Node:
         The source message under the exact names of onnx.proto.
         """
 
-class Attribute:
+class Attribute(_display.Tabled):
     """
     An attribute of a node.
     """
 
-    def __repr__(self) -> str: ...
-    def _repr_html_(self) -> str: ...
     @property
     def doc_string(self) -> str:
         """
@@ -987,13 +836,11 @@ class Attribute:
     @value.setter
     def value(self, arg1: Any) -> None: ...
 
-class ValueInfo:
+class ValueInfo(_display.Tabled):
     """
     The name and type of a value.
     """
 
-    def __repr__(self) -> str: ...
-    def _repr_html_(self) -> str: ...
     @property
     def doc_string(self) -> str:
         """
@@ -1054,12 +901,11 @@ class ValueInfo:
     @type.setter
     def type(self, arg1: Any) -> None: ...
 
-class Function:
+class Function(_messages.Body):
     """
     A function that the model defines.
     """
 
-    def __repr__(self) -> str: ...
     def _check_new_use(
         self, old: Any, new: Any, outputs: bool, place: typing.SupportsInt | typing.SupportsIndex
     ) -> None:
@@ -1067,7 +913,6 @@ class Function:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
-    def _repr_html_(self) -> str: ...
     def _where_made(self, name: Any, inside: bool = True) -> str:
         """
         Where a value has the name, also in subgraphs if `inside`; an empty str: nowhere.
@@ -1097,46 +942,6 @@ class Function:
         Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
         """
 
-    def insert_after(self, value: str, node: Node | ProtoView, outputs: bool = False) -> None:
-        """
-        Insert a node that takes a value, and let all others use its first output instead.
-
-            The uses are those of `replace_uses`. The node is placed behind those that make its inputs.
-
-            Args:
-                value: the name of a value that is visible here.
-                node: a new node, as `onnxmap.make_node` makes one. The value is one of its inputs, and its
-                    outputs have new names.
-                outputs: also replace the value as an output, by the name and the type of the new one.
-
-            Raises:
-                KeyError: there is no value of this name.
-                ValueError: the node does not take the value; a name of its outputs is taken; only outputs
-                    use the value, and `outputs` is False; or for the reasons of `replace_uses`.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph or function was removed from its model.
-
-        """
-
-    def insert_before(self, node: Node, new: Node | ProtoView) -> None:
-        """
-        Insert a node before another one, which uses its first output instead of its first input.
-
-            Other nodes keep what they use.
-
-            Args:
-                node: a node of this graph or function.
-                new: a new node, as `onnxmap.make_node` makes one. Its first input is an input of `node`,
-                    and its outputs have new names.
-
-            Raises:
-                ValueError: `node` is not here; it does not take the first input of `new`; `new` takes a
-                    value that is made after `node`; or a name of its outputs is taken.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph or function was removed from its model.
-
-        """
-
     def producer(self, value: str) -> Node | None:
         """
         Return the node whose outputs include `value`, or None.
@@ -1149,35 +954,6 @@ class Function:
 
         Raises:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
-        """
-
-    def replace(
-        self,
-        nodes: typing.Iterable[Node],
-        new_nodes: typing.Iterable[Node | ProtoView],
-        values: Mapping[str, str] | None = None,
-    ) -> None:
-        """
-        Replace nodes by other ones that make the same values.
-
-            A value that new nodes make again keeps its name, its type and its uses, so inputs and outputs
-            of the graph stay. Types are not checked: `check()` compares them.
-
-            Args:
-                nodes: nodes of this graph or function.
-                new_nodes: what takes their place, as `onnxmap.make_node` makes it, in an order in which
-                    each follows those whose values it uses.
-                values: `{old: new}` for values that new nodes make under another name. They get the old
-                    one, also in the other new nodes.
-
-            Raises:
-                UnknownNameError: no new node makes a value of `values`.
-                ValueError: a node is not here; a value is still used that no new node makes, or that the
-                    new nodes can only make after its use; a new node uses what a later one makes; or a name
-                    of a new value is taken.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph or function was removed from its model.
-
         """
 
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
@@ -1213,15 +989,6 @@ class Function:
         Raises:
             ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes have an
                 output of the same name.
-        """
-
-    def uses(self, value: str) -> builtins.list[Use]:
-        """
-        Return the places where `value` is used, in order.
-
-        A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a position among
-        its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
-        value of the same name uses its own.
         """
 
     def value(self, name: str) -> ValueInfo | None:
@@ -1353,37 +1120,60 @@ class Function:
 
     @value_infos.setter
     def value_infos(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
+    def _uses(self, value: str) -> builtins.list[tuple[Any, int]]:
+        """
+        Return the arguments of each `types.Use`.
+        """
+        ...
 
-class TrainingInfo:
+class DeviceConfiguration(_display.Displayed):
     """
-    A TrainingInfoProto.
+    A DeviceConfigurationProto.
     """
 
-    def __repr__(self) -> str: ...
     @property
-    def algorithm(self) -> Graph | None:
+    def devices(self) -> ValueList[str]:
         """
-        TrainingInfoProto.algorithm
+        DeviceConfigurationProto.device
         """
 
-    @algorithm.setter
-    def algorithm(self, arg1: Graph | ProtoView | None) -> None: ...
+    @devices.setter
+    def devices(self, arg1: Iterable[str]) -> None: ...
     @property
-    def initialization(self) -> Graph | None:
+    def name(self) -> str:
         """
-        TrainingInfoProto.initialization
+        DeviceConfigurationProto.name
         """
 
-    @initialization.setter
-    def initialization(self, arg1: Graph | ProtoView | None) -> None: ...
+    @name.setter
+    def name(self, arg1: str) -> None: ...
     @property
-    def initialization_bindings(self) -> StringMapping:
+    def num_devices(self) -> int:
         """
-        TrainingInfoProto.initialization_binding
+        DeviceConfigurationProto.num_devices
         """
 
-    @initialization_bindings.setter
-    def initialization_bindings(self, arg1: Mapping[str, str]) -> None: ...
+    @num_devices.setter
+    def num_devices(self, arg1: int) -> None: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+class IntIntListEntry(_display.Displayed):
+    """
+    An IntIntListEntryProto.
+    """
+
+    @property
+    def key(self) -> int:
+        """
+        IntIntListEntryProto.key
+        """
+
+    @key.setter
+    def key(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -1391,30 +1181,98 @@ class TrainingInfo:
         """
 
     @property
-    def update_bindings(self) -> StringMapping:
+    def values(self) -> ValueList[int]:
         """
-        TrainingInfoProto.update_binding
+        IntIntListEntryProto.value
         """
 
-    @update_bindings.setter
-    def update_bindings(self, arg1: Mapping[str, str]) -> None: ...
+    @values.setter
+    def values(self, arg1: Iterable[int]) -> None: ...
 
-class OperatorSet:
+class NodeDeviceConfiguration(_display.Displayed):
     """
-    A set of operators.
+    A NodeDeviceConfigurationProto.
     """
 
-    def __repr__(self) -> str: ...
-    def check(
-        self,
-        *,
-        strict: bool = False,
-        select: Iterable[str] | str | None = None,
-        ignore: Iterable[str] | str | None = None,
-    ) -> CheckReport:
+    @property
+    def configuration_id(self) -> str:
         """
-        Check the set against the rules of the ONNX specification; see `Model.check`.
+        NodeDeviceConfigurationProto.configuration_id
         """
+
+    @configuration_id.setter
+    def configuration_id(self, arg1: str) -> None: ...
+    @property
+    def pipeline_stage(self) -> int:
+        """
+        NodeDeviceConfigurationProto.pipeline_stage
+        """
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, arg1: int) -> None: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def sharding_specs(self) -> MessageList[ShardingSpec]:
+        """
+        NodeDeviceConfigurationProto.sharding_spec
+        """
+
+    @sharding_specs.setter
+    def sharding_specs(self, arg1: Iterable[ShardingSpec | ProtoView]) -> None: ...
+
+class Operator(_display.Displayed):
+    """
+    An OperatorProto.
+    """
+
+    @property
+    def doc_string(self) -> str:
+        """
+        OperatorProto.doc_string
+        """
+
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
+    @property
+    def op_type(self) -> str:
+        """
+        OperatorProto.op_type
+        """
+
+    @op_type.setter
+    def op_type(self, arg1: str) -> None: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def since_version(self) -> int:
+        """
+        OperatorProto.since_version
+        """
+
+    @since_version.setter
+    def since_version(self, arg1: int) -> None: ...
+    @property
+    def status(self) -> OperatorStatus:
+        """
+        OperatorProto.status
+        """
+
+    @status.setter
+    def status(self, arg1: int) -> None: ...
+
+class OperatorSet(_messages.OperatorSet):
+    """
+    An OperatorSetProto.
+    """
 
     @property
     def doc_string(self) -> str:
@@ -1493,29 +1351,21 @@ class OperatorSet:
         """
         The source message under the exact names of onnx.proto.
         """
+        ...
 
-class Operator:
+class ShardedDim(_display.Displayed):
     """
-    An OperatorProto.
+    A ShardedDimProto.
     """
 
-    def __repr__(self) -> str: ...
     @property
-    def doc_string(self) -> str:
+    def axis(self) -> int:
         """
-        OperatorProto.doc_string
+        ShardedDimProto.axis
         """
 
-    @doc_string.setter
-    def doc_string(self, arg1: str) -> None: ...
-    @property
-    def op_type(self) -> str:
-        """
-        OperatorProto.op_type
-        """
-
-    @op_type.setter
-    def op_type(self, arg1: str) -> None: ...
+    @axis.setter
+    def axis(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -1523,101 +1373,19 @@ class Operator:
         """
 
     @property
-    def since_version(self) -> int:
+    def simple_shardings(self) -> MessageList[SimpleShardedDim]:
         """
-        OperatorProto.since_version
-        """
-
-    @since_version.setter
-    def since_version(self, arg1: int) -> None: ...
-    @property
-    def status(self) -> OperatorStatus:
-        """
-        OperatorProto.status
+        ShardedDimProto.simple_sharding
         """
 
-    @status.setter
-    def status(self, arg1: int) -> None: ...
+    @simple_shardings.setter
+    def simple_shardings(self, arg1: Iterable[SimpleShardedDim | ProtoView]) -> None: ...
 
-class DeviceConfiguration:
-    """
-    A DeviceConfigurationProto.
-    """
-
-    def __repr__(self) -> str: ...
-    @property
-    def devices(self) -> ValueList[str]:
-        """
-        DeviceConfigurationProto.device
-        """
-
-    @devices.setter
-    def devices(self, arg1: Iterable[str]) -> None: ...
-    @property
-    def name(self) -> str:
-        """
-        DeviceConfigurationProto.name
-        """
-
-    @name.setter
-    def name(self, arg1: str) -> None: ...
-    @property
-    def num_devices(self) -> int:
-        """
-        DeviceConfigurationProto.num_devices
-        """
-
-    @num_devices.setter
-    def num_devices(self, arg1: int) -> None: ...
-    @property
-    def proto(self) -> ProtoView:
-        """
-        The source message under the exact names of onnx.proto.
-        """
-
-class NodeDeviceConfiguration:
-    """
-    A NodeDeviceConfigurationProto.
-    """
-
-    def __repr__(self) -> str: ...
-    @property
-    def configuration_id(self) -> str:
-        """
-        NodeDeviceConfigurationProto.configuration_id
-        """
-
-    @configuration_id.setter
-    def configuration_id(self, arg1: str) -> None: ...
-    @property
-    def pipeline_stage(self) -> int:
-        """
-        NodeDeviceConfigurationProto.pipeline_stage
-        """
-
-    @pipeline_stage.setter
-    def pipeline_stage(self, arg1: int) -> None: ...
-    @property
-    def proto(self) -> ProtoView:
-        """
-        The source message under the exact names of onnx.proto.
-        """
-
-    @property
-    def sharding_specs(self) -> MessageList[ShardingSpec]:
-        """
-        NodeDeviceConfigurationProto.sharding_spec
-        """
-
-    @sharding_specs.setter
-    def sharding_specs(self, arg1: Iterable[ShardingSpec | ProtoView]) -> None: ...
-
-class ShardingSpec:
+class ShardingSpec(_display.Displayed):
     """
     A ShardingSpecProto.
     """
 
-    def __repr__(self) -> str: ...
     @property
     def devices(self) -> ValueList[int]:
         """
@@ -1657,41 +1425,11 @@ class ShardingSpec:
     @tensor_name.setter
     def tensor_name(self, arg1: str) -> None: ...
 
-class ShardedDim:
-    """
-    A ShardedDimProto.
-    """
-
-    def __repr__(self) -> str: ...
-    @property
-    def axis(self) -> int:
-        """
-        ShardedDimProto.axis
-        """
-
-    @axis.setter
-    def axis(self, arg1: int) -> None: ...
-    @property
-    def proto(self) -> ProtoView:
-        """
-        The source message under the exact names of onnx.proto.
-        """
-
-    @property
-    def simple_shardings(self) -> MessageList[SimpleShardedDim]:
-        """
-        ShardedDimProto.simple_sharding
-        """
-
-    @simple_shardings.setter
-    def simple_shardings(self, arg1: Iterable[SimpleShardedDim | ProtoView]) -> None: ...
-
-class SimpleShardedDim:
+class SimpleShardedDim(_display.Displayed):
     """
     A SimpleShardedDimProto.
     """
 
-    def __repr__(self) -> str: ...
     @property
     def dim_param(self) -> str:
         """
@@ -1722,41 +1460,11 @@ class SimpleShardedDim:
         The source message under the exact names of onnx.proto.
         """
 
-class IntIntListEntry:
-    """
-    An IntIntListEntryProto.
-    """
-
-    def __repr__(self) -> str: ...
-    @property
-    def key(self) -> int:
-        """
-        IntIntListEntryProto.key
-        """
-
-    @key.setter
-    def key(self, arg1: int) -> None: ...
-    @property
-    def proto(self) -> ProtoView:
-        """
-        The source message under the exact names of onnx.proto.
-        """
-
-    @property
-    def values(self) -> ValueList[int]:
-        """
-        IntIntListEntryProto.value
-        """
-
-    @values.setter
-    def values(self, arg1: Iterable[int]) -> None: ...
-
-class QuantizationAnnotation:
+class QuantizationAnnotation(_display.Displayed):
     """
     A TensorAnnotation.
     """
 
-    def __repr__(self) -> str: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -1780,7 +1488,51 @@ class QuantizationAnnotation:
     @tensor_name.setter
     def tensor_name(self, arg1: str) -> None: ...
 
-class Graph:
+class TrainingInfo(_display.Displayed):
+    """
+    A TrainingInfoProto.
+    """
+
+    @property
+    def algorithm(self) -> Graph | None:
+        """
+        TrainingInfoProto.algorithm
+        """
+
+    @algorithm.setter
+    def algorithm(self, arg1: Graph | ProtoView | None) -> None: ...
+    @property
+    def initialization(self) -> Graph | None:
+        """
+        TrainingInfoProto.initialization
+        """
+
+    @initialization.setter
+    def initialization(self, arg1: Graph | ProtoView | None) -> None: ...
+    @property
+    def initialization_bindings(self) -> StringMapping:
+        """
+        TrainingInfoProto.initialization_binding
+        """
+
+    @initialization_bindings.setter
+    def initialization_bindings(self, arg1: Mapping[str, str]) -> None: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def update_bindings(self) -> StringMapping:
+        """
+        TrainingInfoProto.update_binding
+        """
+
+    @update_bindings.setter
+    def update_bindings(self, arg1: Mapping[str, str]) -> None: ...
+
+class Graph(_messages.Graph):
     """
     A graph: the model's own, or one that an attribute holds.
 
@@ -1789,7 +1541,6 @@ class Graph:
     loop.
     """
 
-    def __repr__(self) -> str: ...
     def _check_new_use(
         self, old: Any, new: Any, outputs: bool, place: typing.SupportsInt | typing.SupportsIndex
     ) -> None:
@@ -1797,7 +1548,6 @@ class Graph:
         Raise what replace_uses() would, if a node is inserted that makes `new`.
         """
 
-    def _repr_html_(self) -> str: ...
     def _where_made(self, name: Any, inside: bool = True) -> str:
         """
         Where a value has the name, also in subgraphs if `inside`; an empty str: nowhere.
@@ -1815,25 +1565,6 @@ class Graph:
             ValueError: it is an output already; it is a value of a graph around this one; or the graph is
                 the model's own, and nothing says which type and rank the value has.
             EditError: the graph was removed from its model.
-        """
-
-    def add_prefix(self, prefix: str, keep: typing.Iterable[str] = tuple()) -> None:
-        """
-        Put a prefix before the names of all values and nodes, those of subgraphs included.
-
-            Names of dimensions, functions and the graph itself stay.
-
-            Args:
-                prefix: what to put before each name.
-                keep: names of values and nodes that stay.
-
-            Raises:
-                TypeError: `prefix` is not a str, or `keep` is one and not a list of names.
-                ValueError: a name with the prefix exists already; or a subgraph has a value with the name
-                    of one around it.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph was removed from its model.
-
         """
 
     def bypass(self, node: Node) -> None:
@@ -1858,46 +1589,6 @@ class Graph:
         Return the nodes that have `value` among their inputs, in order, each once.
 
         Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
-        """
-
-    def insert_after(self, value: str, node: Node | ProtoView, outputs: bool = False) -> None:
-        """
-        Insert a node that takes a value, and let all others use its first output instead.
-
-            The uses are those of `replace_uses`. The node is placed behind those that make its inputs.
-
-            Args:
-                value: the name of a value that is visible here.
-                node: a new node, as `onnxmap.make_node` makes one. The value is one of its inputs, and its
-                    outputs have new names.
-                outputs: also replace the value as an output, by the name and the type of the new one.
-
-            Raises:
-                KeyError: there is no value of this name.
-                ValueError: the node does not take the value; a name of its outputs is taken; only outputs
-                    use the value, and `outputs` is False; or for the reasons of `replace_uses`.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph or function was removed from its model.
-
-        """
-
-    def insert_before(self, node: Node, new: Node | ProtoView) -> None:
-        """
-        Insert a node before another one, which uses its first output instead of its first input.
-
-            Other nodes keep what they use.
-
-            Args:
-                node: a node of this graph or function.
-                new: a new node, as `onnxmap.make_node` makes one. Its first input is an input of `node`,
-                    and its outputs have new names.
-
-            Raises:
-                ValueError: `node` is not here; it does not take the first input of `new`; `new` takes a
-                    value that is made after `node`; or a name of its outputs is taken.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph or function was removed from its model.
-
         """
 
     def node_inputs(self) -> builtins.list[builtins.list[str]]:
@@ -1939,20 +1630,6 @@ class Graph:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
-    def remove_output(self, value: str) -> None:
-        """
-        Let a value of the graph be an output no longer. What makes it stays, and so does its type.
-
-            `prune()` removes what no other output needs. In a subgraph, the node that holds it must fit:
-            both branches of an If need as many outputs as the node has.
-
-            Raises:
-                UnknownNameError: no output has this name.
-                ValueError: training assigns the output to an initializer.
-                EditError: the graph was removed from its model.
-
-        """
-
     def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
         """
         Rename a value of the graph, with everything that refers to it.
@@ -1971,35 +1648,6 @@ class Graph:
                 attribute, which may use the name.
             ParseError: `model.duplicate_name`: several nodes make the value.
             EditError: the graph was removed from its model.
-        """
-
-    def replace(
-        self,
-        nodes: typing.Iterable[Node],
-        new_nodes: typing.Iterable[Node | ProtoView],
-        values: Mapping[str, str] | None = None,
-    ) -> None:
-        """
-        Replace nodes by other ones that make the same values.
-
-            A value that new nodes make again keeps its name, its type and its uses, so inputs and outputs
-            of the graph stay. Types are not checked: `check()` compares them.
-
-            Args:
-                nodes: nodes of this graph or function.
-                new_nodes: what takes their place, as `onnxmap.make_node` makes it, in an order in which
-                    each follows those whose values it uses.
-                values: `{old: new}` for values that new nodes make under another name. They get the old
-                    one, also in the other new nodes.
-
-            Raises:
-                UnknownNameError: no new node makes a value of `values`.
-                ValueError: a node is not here; a value is still used that no new node makes, or that the
-                    new nodes can only make after its use; a new node uses what a later one makes; or a name
-                    of a new value is taken.
-                ParseError: `model.duplicate_name`: several nodes make one value.
-                EditError: the graph or function was removed from its model.
-
         """
 
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
@@ -2035,15 +1683,6 @@ class Graph:
         Raises:
             ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes have an
                 output of the same name.
-        """
-
-    def uses(self, value: str) -> builtins.list[Use]:
-        """
-        Return the places where `value` is used, in order.
-
-        A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a position among
-        its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
-        value of the same name uses its own.
         """
 
     def value(self, name: str) -> ValueInfo | None:
@@ -2169,8 +1808,13 @@ class Graph:
 
     @value_infos.setter
     def value_infos(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
+    def _uses(self, value: str) -> builtins.list[tuple[Any, int]]:
+        """
+        Return the arguments of each `types.Use`.
+        """
+        ...
 
-class Initializers(MutableMapping[str, Tensor]):
+class Initializers(_mappings.Initializers):
     """
     The initializers of a graph by name, in file order.
 
@@ -2181,34 +1825,6 @@ class Initializers(MutableMapping[str, Tensor]):
     `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them, and
     the unnamed ones.
     """
-
-    def __getitem__(self, key: str) -> Tensor:
-        """
-        Return self[key].
-        """
-        ...
-
-    def __iter__(self) -> Iterator[str]: ...
-    def __len__(self) -> int: ...
-    def all(self) -> Iterator[Tensor]:
-        """
-        Return an iterator over every tensor in file order, repeated and unnamed ones included.
-        """
-        ...
-
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ...
-    def __setitem__(self, key: str, values: Any) -> None:
-        """
-        Set self[key] to value.
-        """
-        ...
-
-    def __delitem__(self, key: str) -> None:
-        """
-        Delete self[key].
-        """
-        ...
 
     def dtypes(self) -> builtins.list[DataType | int]:
         """
@@ -2278,28 +1894,6 @@ class Initializers(MutableMapping[str, Tensor]):
         """
         ...
 
-    def replace(self, name: str, values: Any) -> None:
-        """
-        Replace the values of an initializer, whose type and shape stay.
-
-        Args:
-            name: the name of the initializer.
-            values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
-                arrays of the same type are not copied.
-
-        Raises:
-            KeyError: there is no initializer of this name.
-            ValueError: the values have another shape.
-            TypeError: the initializer has integers or strings, and the values do not.
-        """
-        ...
-
-    def setdefault(self, name: str, values: Any = None) -> Tensor:
-        """
-        Return the initializer of a name; if there is none, add one with these values first.
-        """
-        ...
-
     def views(self, names: Sequence[str] | str | None = None) -> dict[str, numpy.ndarray[Any, Any]]:
         """
         Return the initializers as read-only arrays by name; see `Model.views`.
@@ -2337,34 +1931,19 @@ class Initializers(MutableMapping[str, Tensor]):
         """
         ...
 
-class SparseInitializers(MutableMapping[str, SparseTensor]):
-    """
-    The sparse initializers of a graph by the name of their values, in file order.
-
-    Assigning a SparseTensor or a SparseTensorProto, such as one of `make_sparse_tensor`, copies it; a new
-    name goes to the end.
-
-    Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
-    initializer, unnamed ones too.
-    """
-
-    def __getitem__(self, key: str) -> SparseTensor:
-        """
-        Return self[key].
-        """
-        ...
-
-    def __iter__(self) -> Iterator[str]: ...
-    def __len__(self) -> int: ...
-    def all(self) -> Iterator[SparseTensor]:
+    def all(self) -> Iterator[Tensor]:
         """
         Return an iterator over every tensor in file order, repeated and unnamed ones included.
         """
         ...
 
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ...
-    def __setitem__(self, key: str, tensor: Any) -> None:
+    def __getitem__(self, key: str) -> Tensor:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __setitem__(self, key: str, value: Any) -> None:
         """
         Set self[key] to value.
         """
@@ -2376,13 +1955,54 @@ class SparseInitializers(MutableMapping[str, SparseTensor]):
         """
         ...
 
-    def setdefault(self, name: str, values: Any = None) -> SparseTensor:
+    def setdefault(self, key: str, default: Any = None) -> Tensor:
         """
         Return the initializer of a name; if there is none, add one with these values first.
         """
         ...
 
-class Tensor:
+class SparseInitializers(_mappings.ByName[SparseTensor]):
+    """
+    The sparse initializers of a graph by the name of their values, in file order.
+
+    Assigning a SparseTensor or a SparseTensorProto, such as one of `make_sparse_tensor`, copies it; a new
+    name goes to the end.
+
+    Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
+    initializer, unnamed ones too.
+    """
+
+    def all(self) -> Iterator[SparseTensor]:
+        """
+        Return an iterator over every tensor in file order, repeated and unnamed ones included.
+        """
+        ...
+
+    def __getitem__(self, key: str) -> SparseTensor:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """
+        Set self[key] to value.
+        """
+        ...
+
+    def __delitem__(self, key: str) -> None:
+        """
+        Delete self[key].
+        """
+        ...
+
+    def setdefault(self, key: str, default: Any = None) -> SparseTensor:
+        """
+        Return the initializer of a name; if there is none, add one with these values first.
+        """
+        ...
+
+class Tensor(_tensors.Tensor):
     """
     A tensor of a model. The tensor and its arrays keep the model's bytes alive.
     """
@@ -2391,8 +2011,6 @@ class Tensor:
     def __bool__(self) -> bool: ...
     def __complex__(self) -> complex: ...
     def __contains__(self, arg0: Any) -> bool: ...
-    def __copy__(self) -> Tensor: ...
-    def __deepcopy__(self, memo: Any) -> Tensor: ...
     def __dlpack__(
         self,
         *,
@@ -2412,7 +2030,6 @@ class Tensor:
             BufferError: the tensor holds strings; or `copy=False`, and the capsule needs a copy.
         """
 
-    def __dlpack_device__(self) -> tuple[int, int]: ...
     def __float__(self) -> float: ...
     def __getitem__(self, key: Any) -> Any:
         """
@@ -2423,15 +2040,6 @@ class Tensor:
     def __int__(self) -> int: ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
-    def __reduce__(self) -> Any:
-        """
-        Support pickle.
-
-        If the values are bytes of a file, the pickle refers to them: it has the file's path, the range,
-        and enough to notice that the file changed. Otherwise it carries the values.
-        """
-
-    def __repr__(self) -> str: ...
     def _box(self, keys: Any) -> tuple[_ndarray[Any, Any], tuple[Any, ...]]:
         """
         Return the smallest box that holds what the keys select, and the keys relative to it.
@@ -2479,7 +2087,6 @@ class Tensor:
         model leads to the same file any longer.
         """
 
-    def _repr_html_(self) -> str: ...
     def histogram(
         self,
         bins: int | Sequence[float] | _ndarray[Any, Any] = 10,
@@ -2576,11 +2183,6 @@ class Tensor:
         Source: onnx.proto, TensorProto.raw_data.
         """
 
-    def to_ir(self) -> onnx_ir.TensorProtocol:
-        """
-        Return the tensor as an onnx_ir tensor. Only strings are copied.
-        """
-
     def tobytes(self) -> bytes:
         """
         Return the values as bytes in the layout of `raw_data`: little-endian and packed.
@@ -2592,31 +2194,6 @@ class Tensor:
     def tofile(self, file: Path | SupportsWrite[bytes]) -> None:
         """
         Write the bytes of tobytes() to a path, or to an object with a write() method.
-        """
-
-    def torch(self) -> _torch.Tensor:
-        """
-        Return a torch tensor that may be written to.
-
-        It uses copy-on-write pages of the file, or a copy if the values are decoded or in a caller's
-        buffer. Integers of 2 and 4 bits become int8 and uint8.
-
-        Raises:
-            TypeError: torch has no such type.
-        """
-
-    def verify(self) -> bool:
-        """
-        Compare the external file with its declared SHA-1; return False if none is declared.
-
-        Reads the whole external file, or nothing if the model declares no checksum for it.
-
-        Raises:
-            ChecksumError: the file and the checksum differ.
-            ExternalDataError: the declared checksum is not a SHA-1, or the file cannot be opened.
-            FileChangedError: the file has changed since it was opened.
-
-        Source: onnx.proto, TensorProto.external_data.
         """
 
     @property
@@ -2641,12 +2218,6 @@ class Tensor:
     def dtype(self) -> DataType:
         """
         The element type as a DataType. Raises TensorError `tensor.dtype`.
-        """
-
-    @property
-    def external(self) -> ExternalData | None:
-        """
-        The location, offset, length and checksum that the model gives, or None.
         """
 
     @property
@@ -2731,54 +2302,17 @@ class Tensor:
         The number of elements. Raises TensorError.
         """
 
-class SparseTensor:
+    @property
+    def _external(self) -> tuple[str, int, int | None, str | None] | None:
+        """
+        The arguments of `types.ExternalData`, or None.
+        """
+        ...
+
+class SparseTensor(_tensors.SparseTensor):
     """
     A sparse tensor: stored values and their indices.
     """
-
-    def __repr__(self) -> str: ...
-    def _check_dense(self, what: str, nbytes: int, remedy: str, max_bytes: Any = None) -> None:
-        """
-        Check types and shapes. Raise LimitError if so many bytes are more than `max_bytes`, or the model's limit.
-        """
-
-    def _positions(self) -> _ndarray[Any, Any]:
-        """
-        Return the checked positions of the values in the flattened tensor.
-        """
-
-    def _repr_html_(self) -> str: ...
-    def to_dense(self, *, max_bytes: int | None = None) -> _ndarray[Any, Any]:
-        """
-        Return the dense tensor as a new, writable array.
-
-        All other elements are zeros, or empty strings for STRING.
-
-        Args:
-            max_bytes: the most bytes that the array may have; by default `Limits(dense_bytes=...)` of
-                the load.
-
-        Raises:
-            LimitError: `limit.dense_bytes`: the array would be larger.
-            TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.
-        """
-
-    def to_scipy(self) -> coo_array:
-        """
-        Return the sparse tensor as a `scipy.sparse.coo_array`.
-
-        The indices are copied, the values only if needed.
-
-        Raises:
-            TensorError: as for `to_dense`.
-            ValueError: SciPy has no arrays of this type or number of dimensions.
-        """
-
-    @property
-    def dtype(self) -> DataType:
-        """
-        The element type of the values as a DataType.
-        """
 
     @property
     def indices(self) -> Tensor:
@@ -2809,12 +2343,34 @@ class SparseTensor:
         """
         The shape of the dense tensor.
         """
+        ...
 
     @property
     def values(self) -> Tensor:
         """
         The stored values: a Tensor of shape [nnz].
         """
+        ...
+
+    def _check_structure(self) -> None:
+        """
+        Check that the values, indices and shape agree.
+        """
+        ...
+
+    def _check_dense(
+        self, what: str, nbytes: int, remedy: str, max_bytes: int | None = None
+    ) -> None:
+        """
+        Check types and shapes. Raise LimitError if so many bytes are more than `max_bytes`, or the model's limit.
+        """
+        ...
+
+    def _positions(self) -> _ndarray[Any, Any]:
+        """
+        Return the checked positions of the values in the flattened tensor.
+        """
+        ...
 
 class Neighbours:
     """
@@ -3020,11 +2576,6 @@ class Stats:
         The bytes that are read, or made by decoding.
         """
 
-def add_methods(cls: type, methods: Any) -> None:
-    """
-    Give Graph or Function methods of the package.
-    """
-
 def append_bytes(document: Document, path: bytes, bytes: bytes, sync: bool) -> None:
     """
     Append bytes to the file that a document was loaded from.
@@ -3107,7 +2658,9 @@ def external_file(tensor: Tensor) -> ExternalFile | None:
     Return the open file of an external tensor; None if the tensor is not external.
     """
 
-def external_paths(model: bytes, locations_in_text: Any) -> builtins.list[str]: ...
+def external_paths(
+    model: bytes, locations_in_text: _protocols.LocationsInText
+) -> builtins.list[str]: ...
 def extract(document: Document, inputs: Any, outputs: Any) -> Document:
     """
     See `Model.extract`.
@@ -3127,7 +2680,7 @@ def find_neighbours(
     folders: collections.abc.Sequence[bytes],
     but: collections.abc.Sequence[bytes],
     also: collections.abc.Sequence[bytes],
-    locations_in_text: Any,
+    locations_in_text: _protocols.LocationsInText,
 ) -> Neighbours: ...
 def folders_beneath(sync: bool) -> FoldersBeneath: ...
 def has_type(dtype: Any) -> bool:
@@ -3183,7 +2736,7 @@ def lift_constants(document: Document, min_bytes: Any) -> builtins.list[str]:
 def load_beside(
     path: bytes,
     buffer: Any,
-    options: Any,
+    options: _protocols.LoadOptions,
     folder: bytes,
     state: typing.Annotated[
         collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(4)"
@@ -3194,16 +2747,33 @@ def load_beside(
     """
 
 def load_buffer(
-    buffer: Any, message: str, options: Any, external_root: Any, require_model: bool = False
+    buffer: Any,
+    message: str,
+    options: _protocols.LoadOptions,
+    external_root: bytes | _protocols.RemoteFolder,
+    require_model: bool = False,
 ) -> Document: ...
 def load_file(
-    path: bytes, message: str, options: Any, external_root: Any, folder: bytes
+    path: bytes,
+    message: str,
+    options: _protocols.LoadOptions,
+    external_root: bytes | _protocols.RemoteFolder,
+    folder: bytes,
 ) -> Document: ...
 def load_remote(
-    file: Any, message: str, options: Any, external_root: Any, folder: str
+    file: _protocols.RangeFile,
+    message: str,
+    options: _protocols.LoadOptions,
+    external_root: bytes | _protocols.RemoteFolder,
+    folder: str,
 ) -> Document: ...
-def load_remote_safetensors(file: Any, location: str, options: Any, root: Any) -> Document: ...
-def load_safetensors(path: bytes, options: Any, folder: bytes) -> Document: ...
+def load_remote_safetensors(
+    file: _protocols.RangeFile,
+    location: str,
+    options: _protocols.LoadOptions,
+    root: _protocols.RemoteFolder,
+) -> Document: ...
+def load_safetensors(path: bytes, options: _protocols.LoadOptions, folder: bytes) -> Document: ...
 def loaded_raw_data(tensor: ProtoView) -> tuple[int, int] | None:
     """
     Return the offset and the length of the raw_data of a TensorProto in the file from which its model was loaded; None if it is empty, or was edited.
@@ -3310,7 +2880,6 @@ def prune(document: Document) -> tuple[builtins.list[str], ...]:
     See `Model.prune`.
     """
 
-def read_only(cls: str, property: str) -> str: ...
 def remove_file(folder: bytes, location: bytes, sync: bool) -> None:
     """
     Remove a file beneath a folder, under the lock that a save takes.
@@ -3346,8 +2915,8 @@ def rules() -> builtins.list[tuple[str, str, str, str, str]]:
 
 def save_models(
     models: Any,
-    options: Any,
-    hooks: Any,
+    options: _protocols.SaveOptions,
+    hooks: _protocols.SaveHooks,
     copies: collections.abc.Mapping[str, str] | None = None,
     is_message: bool = False,
     take: Any = None,
@@ -3381,6 +2950,11 @@ def save_plan(
 def schema() -> dict[str, Any]:
     """
     Return all messages and enums of the schema, as dicts.
+    """
+
+def seal() -> None:
+    """
+    Keep the classes from being changed, once they have all methods.
     """
 
 def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 from onnxmap import _core, _read
 from onnxmap._base.file_forms import BINARY
 from onnxmap._base.later import import_module
-from onnxmap._make import surgery
+from onnxmap._methods import surgery
 from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
 from onnxmap._show.display import describe, describe_html
@@ -1114,7 +1114,9 @@ class Model:
                 # For another name, this raises the error of reading it, which says what to use.
                 if isinstance(getattr(Model, name, None) or getattr(self, name), _Field):
                     raise
-                raise AttributeError(_core.read_only("Model", name)) from None
+                raise import_module("onnxmap._show.unknown_names").read_only(
+                    "Model", name
+                ) from None
 
         def __getattr__(self, name: str) -> NoReturn:
             unknown_names = import_module("onnxmap._show.unknown_names")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from onnxmap import _core
-from onnxmap._make.surgery import FREE_INITIALIZERS, free_name
 from onnxmap._make.tensors import tensor_message
+from onnxmap._methods.surgery import FREE_INITIALIZERS, free_name
 from onnxmap._show.reports import DimReport
 from onnxmap.errors import OnnxMapError
 

@@ -202,13 +202,6 @@ def with_official_fault(report: CheckReport, fault: str) -> CheckReport:
     return CheckReport((*report, finding), {**report.counts, OFFICIAL.name: 1})
 
 
-def check_operator_set(
-    operators: _core.OperatorSet, strict: bool, select: Patterns, ignore: Patterns
-) -> CheckReport:
-    """See `OperatorSet.check`."""
-    return check_message(operators.proto, chosen_rules(strict, select, ignore))
-
-
 def check_message(
     message: _core.ProtoView, chosen: frozenset[str], *, values: bool = False, folder: str = ""
 ) -> CheckReport:

@@ -68,7 +68,7 @@ class _Hooks:
         self.new_sha1 = _new_sha1 if options.checksum else None
         self.types_of = None if options.dtype is None else TypesByPattern(options.dtype)
 
-    def encoder_of(self, i: int, path: bytes) -> Writer | None:
+    def encoder_of(self, i: int, path: bytes) -> Callable[[bytes], bytes] | None:
         form = self._form or form_of(path, self._format, self._forms[i])
         return None if form == BINARY else partial(text_of, form=form)
 

@@ -57,7 +57,7 @@ class SaveReport:
     _repr_html_ = describe_html
 
 
-@dataclass(frozen=True)
+@dataclass
 class SaveOptions:
     """The arguments of `save`, with the same meaning."""
 
@@ -81,7 +81,7 @@ class SaveOptions:
     def __post_init__(self) -> None:
         if isinstance(self.external_data, os.PathLike):
             # As bytes, since the file may be called "view".
-            object.__setattr__(self, "external_data", os.fsencode(self.external_data))
+            self.external_data = os.fsencode(self.external_data)
 
     @property
     def kind(self) -> str:
@@ -144,7 +144,7 @@ def _check_int(name: str, value: object, least: int) -> None:
         raise ValueError(f"{name} must be below 2**63, not {value}")
 
 
-@dataclass(frozen=True)
+@dataclass
 class WeightsOptions(SaveOptions):
     """The options of `save_safetensors` and `extract_weights`."""
 

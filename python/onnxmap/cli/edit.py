@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import onnxmap
-from onnxmap._make.surgery import free_name
+from onnxmap._methods.surgery import free_name
 from onnxmap.cli.arguments import Completer, at_least_one, flag, nothing, pair, size, valued
 from onnxmap.cli.exit_status import UsageError, wrong_values
 from onnxmap.cli.model_file import (

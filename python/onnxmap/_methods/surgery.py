@@ -343,8 +343,3 @@ def _graphs_in(body: Any) -> Iterator[Graph]:
                 if isinstance(graph, _core.Graph):  # not so if the field of that type is empty
                     yield graph
                     yield from _graphs_in(graph)
-
-
-_OF_BOTH = [insert_after, insert_before, replace]
-_core.add_methods(_core.Function, _OF_BOTH)
-_core.add_methods(_core.Graph, [*_OF_BOTH, remove_output, add_prefix])

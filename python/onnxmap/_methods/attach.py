@@ -1,0 +1,64 @@
+"""Gives the classes of `_core` their methods in Python, and then seals them. Imported once."""
+
+from __future__ import annotations
+
+from types import FunctionType, GenericAlias
+from typing import TYPE_CHECKING
+
+from onnxmap import _core
+from onnxmap._methods.display import Displayed, Tabled
+from onnxmap._methods.lists import MessageList, UnknownFieldList, ValueList
+from onnxmap._methods.mappings import ByName, FieldMapping, Initializers
+from onnxmap._methods.messages import Body, Graph, OperatorSet, ProtoView
+from onnxmap._methods.tensors import SparseTensor, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+METHODS: dict[str, type] = {
+    "Attribute": Tabled,
+    "AttributeMapping": FieldMapping,
+    "Function": Body,
+    "Graph": Graph,
+    "Initializers": Initializers,
+    "MessageList": MessageList,
+    "Node": Tabled,
+    "OperatorSet": OperatorSet,
+    "OpsetMapping": FieldMapping,
+    "ProtoView": ProtoView,
+    "SparseInitializers": ByName,
+    "SparseTensor": SparseTensor,
+    "StringMapping": FieldMapping,
+    "Tensor": Tensor,
+    "UnknownFieldList": UnknownFieldList,
+    "ValueInfo": Tabled,
+    "ValueList": ValueList,
+}
+_MESSAGES = [name for name, each in vars(_core).items() if hasattr(each, "proto")]
+METHODS = dict.fromkeys(_MESSAGES, Displayed) | METHODS
+
+
+def members(methods: type, cls: type) -> Iterator[tuple[str, object]]:
+    """The members that a class gets: what an abstract base makes of its own, and then ours."""
+    for base in reversed(methods.__mro__[:-1]):
+        is_ours = base.__module__.startswith("onnxmap.")
+        for name, member in vars(base).items():
+            is_abstract = getattr(member, "__isabstractmethod__", False)
+            is_method = isinstance(member, FunctionType | property) or name == "__hash__"
+            if is_method and not is_abstract and (is_ours or name not in vars(cls)):
+                yield name, member
+
+
+def _attach(cls: type, methods: type) -> None:
+    for name, member in members(methods, cls):
+        setattr(cls, name, member)
+    for base in methods.__mro__:
+        if base.__module__ == "collections.abc":
+            base.register(cls)  # type: ignore[attr-defined]
+            cls.__class_getitem__ = classmethod(GenericAlias)  # type: ignore[attr-defined]
+            break
+
+
+for _name, _methods in METHODS.items():
+    _attach(getattr(_core, _name), _methods)
+_core.seal()

@@ -1,0 +1,108 @@
+"""Methods of messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._base.later import import_module
+from onnxmap._methods import surgery
+from onnxmap._methods.display import Displayed, Tabled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnxmap._read.checks import CheckReport
+    from onnxmap.types import Use
+
+
+class Body(Tabled):
+    """What a Graph and a Function of `_core` get."""
+
+    if TYPE_CHECKING:
+
+        def _uses(self, value: str) -> list[tuple[Any, int]]: ...
+
+    def uses(self, value: str) -> list[Use]:
+        """Return the places where `value` is used, in order.
+
+        A `Use` is a pair: a Node and a position among its inputs, or a Graph or Function and a
+        position among its outputs. Uses in subgraphs follow those of the node that holds the
+        subgraph. A subgraph that has a value of the same name uses its own.
+        """
+        use = import_module("onnxmap.types").Use
+        return [use(*each) for each in self._uses(value)]
+
+    insert_after = surgery.insert_after
+    insert_before = surgery.insert_before
+    replace = surgery.replace
+
+
+class Graph(Body):
+    """What a Graph of `_core` gets."""
+
+    add_prefix = surgery.add_prefix
+    remove_output = surgery.remove_output
+
+
+class OperatorSet(Displayed):
+    """What an OperatorSet of `_core` gets."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def proto(self) -> _core.ProtoView: ...
+
+    def check(
+        self,
+        *,
+        strict: bool = False,
+        select: Iterable[str] | str | None = None,
+        ignore: Iterable[str] | str | None = None,
+    ) -> CheckReport:
+        """Check the set against the rules of the ONNX specification; see `Model.check`."""
+        checks = import_module("onnxmap._read.checks")
+        return checks.check_message(self.proto, checks.chosen_rules(strict, select, ignore))
+
+
+class ProtoView:
+    """What a ProtoView of `_core` gets."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def message_type(self) -> str: ...
+        def ByteSize(self) -> int: ...
+        def _fields(self) -> list[tuple[str, Any]]: ...
+
+    @property
+    def DESCRIPTOR(self) -> Any:
+        """The type of the message, as protobuf describes it.
+
+        The `Descriptor` of the package onnx if it is installed; otherwise a `types.MessageType`.
+        """
+        return import_module("onnxmap.interop.from_libraries").descriptor(self.message_type)
+
+    def __repr__(self) -> str:
+        return f"<onnxmap.ProtoView {self.message_type}, {self.ByteSize()} bytes>"
+
+    def __dir__(self) -> list[str]:
+        fields = [row["name"] for row in _core.schema()["messages"][self.message_type]]
+        hidden = ("_", "write_")
+        return fields + [name for name in vars(_core.ProtoView) if not name.startswith(hidden)]
+
+    def IsInitialized(self, errors: list[str] | None = None) -> bool:
+        """Return True: no field of onnx.proto is required. `errors` stays as it is."""
+        return True
+
+    def FindInitializationErrors(self) -> list[str]:
+        """Return an empty list: no field of onnx.proto is required."""
+        return []
+
+    def ListFields(self) -> list[tuple[Any, Any]]:
+        """Return `(field, value)` for each field that is set, sorted by number.
+
+        `field` is from DESCRIPTOR.fields_by_number.
+        """
+        by_name = self.DESCRIPTOR.fields_by_name
+        return [(by_name[name], value) for name, value in self._fields()]
