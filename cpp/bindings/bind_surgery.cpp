@@ -132,7 +132,7 @@ DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::l
 }
 
 DocumentPtr merge_models(const DocumentPtr& self, const DocumentPtr& other, const py::list& connect,
-                  const py::str& prefix, const py::list& share) {
+                         const py::str& prefix, const py::list& share) {
     surgery::MergeOptions options{{}, to_text(prefix), names_in(share)};
     for (const py::handle each : connect) {
         const auto pair = each.cast<py::tuple>();
@@ -286,8 +286,8 @@ void bind_surgery(py::module_& module) {
                py::arg("min_bytes"), "See `Model.lift_constants`.");
     module.def("extract", extract, py::arg("document"), py::arg("inputs"), py::arg("outputs"),
                "See `Model.extract`.");
-    module.def("merge", merge_models, py::arg("a"), py::arg("b"), py::arg("connect"), py::arg("prefix"),
-               py::arg("share"), "See `onnxmap.merge`.");
+    module.def("merge", merge_models, py::arg("a"), py::arg("b"), py::arg("connect"),
+               py::arg("prefix"), py::arg("share"), "See `onnxmap.merge`.");
     module.def("set_dims", guarded(edits(set_dims)), py::arg("document"), py::arg("dims"),
                py::arg("inputs"), py::arg("constants"), "See `Model.set_dims`.");
     module.def("inline_functions", guarded(edits(inline_functions)), py::arg("document"),

@@ -258,10 +258,10 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (new_place) return;
     const bool has_type = becomes_output && !is_function(message);
     const KnownType known = has_type ? known_type(body, replacement) : KnownType{};
-    bool keeps_type =
-        has_type && body.producer(old) &&
-        model::NamedList(document, *body.fields(), field<"GraphProto.value_info">, field<"ValueInfoProto.name">)
-                .count(old) == 0;
+    bool keeps_type = has_type && body.producer(old) &&
+                      model::NamedList(document, *body.fields(), field<"GraphProto.value_info">,
+                                       field<"ValueInfoProto.name">)
+                              .count(old) == 0;
     for (const UserOfValue& user : uses.users()) {
         if (!has_type || user.message.key() != message.key()) continue;
         // The output is another value then, and may have another type. The old one keeps its own.
