@@ -167,14 +167,19 @@ struct Form {
     explicit Form(const Handle& tensor)
         : header(below_guard(tensor, [&] { return tensor::read_header(tensor.message()); })) {}
 
+    [[nodiscard]] bool has_shape_of(const Form& other) const {
+        return std::ranges::equal(header.dims(), other.header.dims());
+    }
     [[nodiscard]] bool operator==(const Form& other) const {
-        return header.data_type == other.header.data_type &&
-               std::ranges::equal(header.dims(), other.header.dims());
+        return header.data_type == other.header.data_type && has_shape_of(other);
+    }
+    [[nodiscard]] std::string shape() const {
+        return to_printable(py::repr(to_tuple(header.dims())));
     }
     [[nodiscard]] std::string text() const {
         const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
         return (type == nullptr ? std::to_string(header.data_type) : std::string(type->name)) +
-               " of shape " + to_printable(py::repr(to_tuple(header.dims())));
+               " of shape " + shape();
     }
 
     tensor::Header header;
@@ -255,6 +260,42 @@ void remove_item(const Initializers& self, const py::object& name) {
 
 namespace {
 
+const onnx::DataTypeInfo& known_type(const Form& form) {
+    const onnx::DataTypeInfo* const type = onnx::find_data_type(form.header.data_type);
+    if (type == nullptr)
+        throw py::type_error(form.text() + " does not have an element type of ONNX");
+    return *type;
+}
+
+// Values of another type are converted by NumPy.
+Handle in_type_of(const Form& old, const Handle& made) {
+    const onnx::DataTypeInfo& to = known_type(old);
+    const onnx::DataTypeInfo& from = known_type(Form(made));
+    const auto is_whole = [](const onnx::DataTypeInfo& type) {
+        return type.format.numbers == onnx::Numbers::signed_integer ||
+               type.format.numbers == onnx::Numbers::unsigned_integer;
+    };
+    const bool is_text = to.bits == 0 || from.bits == 0;
+    if (is_text || (is_whole(to) && !is_whole(from))) {
+        throw py::type_error("the initializer is " + std::string(to.name) +
+                             ", and the values are " + std::string(from.name) +
+                             ": convert them first");
+    }
+    return tensor_of(wrap_message(made).attr("numpy")(numpy_dtype(to)), ArrayMemory::held);
+}
+
+void replace_values(const Initializers& self, const py::object& name, const py::object& values) {
+    const Handle made = tensor_of(values, ArrayMemory::held);
+    const Form old(named(self, name).tensor);
+    const Form now(made);
+    if (!old.has_shape_of(now)) {
+        throw py::value_error("initializer " + to_printable(py::repr(name)) + " has the shape " +
+                              old.shape() + ", and the values have " + now.shape());
+    }
+    const Handle values_in_type = old == now ? made : in_type_of(old, made);
+    put(self, name, values_in_type, named(self, name));
+}
+
 void rename_tensors(const Initializers& self, const py::object& old_name,
                     const py::object& new_name) {
     rename_values(self, model::Renaming::Of::initializers, old_name, new_name);
@@ -280,6 +321,18 @@ the unnamed ones.)");
         .def("nbytes", nbytes, "Return the stored size of each initializer of `all()`, in bytes.")
         .def("views", unguarded(views), py::arg("names") = py::none(),
              "Return the initializers as read-only arrays by name; see `Model.views`.")
+        .def("replace", edits(replace_values), py::arg("name"), py::arg("values"),
+             R"(Replace the values of an initializer, whose type and shape stay.
+
+Args:
+    name: the name of the initializer.
+    values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
+        arrays of the same type are not copied.
+
+Raises:
+    KeyError: there is no initializer of this name.
+    ValueError: the values have another shape.
+    TypeError: the initializer has integers or strings, and the values do not.)")
         .def("rename", edits(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
              R"(Rename an initializer, with everything that refers to it.
 

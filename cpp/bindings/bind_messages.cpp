@@ -123,12 +123,16 @@ void bind_messages(py::module_& module) {
     bind_attribute(module);
     bind_value_info(module);
     bind_function(module);
-    for (const char* const message :
-         {"DeviceConfigurationProto", "IntIntListEntryProto", "NodeDeviceConfigurationProto",
-          "OperatorProto", "OperatorSetProto", "ShardedDimProto", "ShardingSpecProto",
-          "SimpleShardedDimProto", "TensorAnnotation", "TrainingInfoProto"}) {
-        bind_plain(module, message);
-    }
+    bind_plain(module, "DeviceConfigurationProto", "A DeviceConfigurationProto.");
+    bind_plain(module, "IntIntListEntryProto", "An IntIntListEntryProto.");
+    bind_plain(module, "NodeDeviceConfigurationProto", "A NodeDeviceConfigurationProto.");
+    bind_plain(module, "OperatorProto", "An OperatorProto.");
+    bind_plain(module, "OperatorSetProto", "A set of operators.");
+    bind_plain(module, "ShardedDimProto", "A ShardedDimProto.");
+    bind_plain(module, "ShardingSpecProto", "A ShardingSpecProto.");
+    bind_plain(module, "SimpleShardedDimProto", "A SimpleShardedDimProto.");
+    bind_plain(module, "TensorAnnotation", "A TensorAnnotation.");
+    bind_plain(module, "TrainingInfoProto", "A TrainingInfoProto.");
 }
 
 }  // namespace onnxmap::bindings

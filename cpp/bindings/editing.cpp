@@ -237,8 +237,9 @@ Handle message_for(std::string_view message, const py::handle& object) {
         const std::string given = found              ? std::string(found->made.table().name)
                                   : object.is_none() ? "None"
                                                      : type_name(object);
-        throw py::type_error("expected " + with_article(message) + ", not " + given + "; " +
-                             how_to_make(message, object));
+        const char* const article = message.find_first_of("AEIO") == 0 ? "an " : "a ";
+        throw py::type_error("expected " + (article + std::string(message)) + ", not " + given +
+                             "; " + how_to_make(message, object));
     }
     return *std::move(found);
 }

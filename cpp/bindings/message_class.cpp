@@ -110,17 +110,15 @@ void bind_proto(const py::object& cls, std::string_view message, Wrap wrap) {
     type->tp_setattro = set_or_explain;
 }
 
-void bind_plain(py::module_& module, std::string_view message) {
+void bind_plain(py::module_& module, std::string_view message, const char* doc) {
     static std::map<const wire::MessageTable*, PyTypeObject*> types;
-    std::string doc = with_article(message) + ".";
-    doc.front() = 'A';
     const Wrap wrap = [](Handle&& handle) {
         PyTypeObject* const type = types.at(&handle.made.table());
         return make_object_of<PlainMessage>(type, std::move(handle));
     };
     wrapper_of(message) = wrap;  // class_name() asks for it
     PyTypeObject* const type = detail::make_native_type(
-        module, class_name(message).c_str(), doc.c_str(), sizeof(NativeObject<PlainMessage>),
+        module, class_name(message).c_str(), doc, sizeof(NativeObject<PlainMessage>),
         detail::dealloc<PlainMessage>, equality_slots());
     types[onnx::find_message(message)] = type;
     const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type));

@@ -51,6 +51,6 @@ GuardedClass<Class> message_class(py::module_& module, std::string_view message,
 }
 
 /// The same for a type of messages whose class has no members but its fields.
-void bind_plain(py::module_& module, std::string_view message);
+void bind_plain(py::module_& module, std::string_view message, const char* doc);
 
 }  // namespace onnxmap::bindings

@@ -109,11 +109,6 @@ using Wrap = py::object (*)(Handle&&);
 /// The name of a message's class, like Node for a NodeProto; of the message if it has no class.
 [[nodiscard]] std::string class_name(std::string_view message);
 
-/// The name of a message type after "a" or "an".
-[[nodiscard]] inline std::string with_article(std::string_view message) {
-    return (message.find_first_of("AEIO") == 0 ? "an " : "a ") + std::string(message);
-}
-
 /// The name of an object's class, without its module.
 [[nodiscard]] std::string type_name(const py::handle& object);
 

@@ -154,7 +154,7 @@ __all__: list[str] = [
     "wrap",
 ]
 
-class Document(_display.Displayed):
+class Document:
     """
     A loaded file or buffer.
     """
@@ -1271,7 +1271,7 @@ class Operator(_display.Displayed):
 
 class OperatorSet(_messages.OperatorSet):
     """
-    An OperatorSetProto.
+    A set of operators.
     """
 
     @property
@@ -1891,6 +1891,22 @@ class Initializers(_mappings.Initializers):
             ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
                 initializers would get it; or the graph is in a function that has a graph as the default of
                 an attribute, which may use the name.
+        """
+        ...
+
+    def replace(self, name: str, values: Any) -> None:
+        """
+        Replace the values of an initializer, whose type and shape stay.
+
+        Args:
+            name: the name of the initializer.
+            values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
+                arrays of the same type are not copied.
+
+        Raises:
+            KeyError: there is no initializer of this name.
+            ValueError: the values have another shape.
+            TypeError: the initializer has integers or strings, and the values do not.
         """
         ...
 

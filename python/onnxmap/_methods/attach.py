@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FunctionType, GenericAlias
+from types import FunctionType, GenericAlias, GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
@@ -34,7 +34,11 @@ METHODS: dict[str, type] = {
     "ValueInfo": Tabled,
     "ValueList": ValueList,
 }
-_MESSAGES = [name for name, each in vars(_core).items() if hasattr(each, "proto")]
+_MESSAGES = [
+    name
+    for name, each in vars(_core).items()
+    if isinstance(getattr(each, "proto", None), GetSetDescriptorType)
+]
 METHODS = dict.fromkeys(_MESSAGES, Displayed) | METHODS
 
 
@@ -59,6 +63,7 @@ def _attach(cls: type, methods: type) -> None:
             break
 
 
-for _name, _methods in METHODS.items():
-    _attach(getattr(_core, _name), _methods)
-_core.seal()
+if not hasattr(_core.Tensor, "torch"):  # the package is not imported a second time
+    for _name, _methods in METHODS.items():
+        _attach(getattr(_core, _name), _methods)
+    _core.seal()

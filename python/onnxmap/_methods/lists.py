@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from onnxmap import _core
@@ -12,7 +13,7 @@ Message = TypeVar("Message")
 Value = TypeVar("Value")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
 
@@ -60,7 +61,7 @@ class MessageList(MutableSequence[Message], Tabled):
     def __add__(
         self, other: Sequence[Message | _core.ProtoView]
     ) -> list[Message | _core.ProtoView]:
-        return [*self, *other]
+        return list(self) + list(other)
 
     def __radd__(self, other: list[Message]) -> list[Message]:
         return other + list(self)
@@ -73,8 +74,8 @@ class MessageList(MutableSequence[Message], Tabled):
         Raises:
             ValueError: there is none.
         """
-        first, end, _ = slice(start, stop).indices(len(self))
-        for position in self._equal(value, first, end, 1):
+        bounds = range(len(self))[index(start) : None if stop is None else index(stop)]
+        for position in self._equal(value, bounds.start, bounds.stop, 1):
             return position
         raise ValueError("the list has no such message")
 
@@ -141,6 +142,12 @@ class ValueList(MutableSequence[Value], Tabled):
     def __radd__(self, other: list[Value]) -> list[Value]:
         return other + list(self)
 
+    def __contains__(self, value: object) -> bool:
+        return value in list(self)
+
+    def __reversed__(self) -> Iterator[Value]:
+        return reversed(list(self))
+
     def __reduce__(self) -> Any:
         """A copy or a pickle is a list."""
         return list, (list(self),)
@@ -148,6 +155,9 @@ class ValueList(MutableSequence[Value], Tabled):
     def copy(self) -> list[Value]:
         """Return the values as a new list."""
         return list(self)
+
+    def count(self, value: Any) -> int:
+        return list(self).count(value)
 
     def index(self, value: Any, *bounds: SupportsIndex) -> int:
         return list(self).index(value, *bounds)

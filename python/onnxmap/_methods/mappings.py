@@ -6,7 +6,6 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from onnxmap import _core
-from onnxmap._base.enums import DataType
 from onnxmap._methods.display import Tabled
 
 Item = TypeVar("Item")
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     import numpy as np
+
+    from onnxmap._base.enums import DataType
 
 
 class Named(MutableMapping[str, Item], Tabled):
@@ -73,6 +74,7 @@ class Initializers(ByName[_core.Tensor]):
         @overload
         def rename(self, old: str, new: str) -> None: ...
         def rename(self, old: Any, new: Any = None) -> None: ...
+        def replace(self, name: str, values: Any) -> None: ...
         def views(
             self, names: Sequence[str] | str | None = None
         ) -> dict[str, np.ndarray[Any, Any]]: ...
@@ -82,37 +84,3 @@ class Initializers(ByName[_core.Tensor]):
         def _selected(self, names: Any) -> Iterable[str]: ...
         @property
         def _stored_nbytes(self) -> int: ...
-
-    def replace(self, name: str, values: Any) -> None:
-        """Replace the values of an initializer, whose type and shape stay.
-
-        Args:
-            name: the name of the initializer.
-            values: as for an assignment. Numbers of another type are converted as by NumPy's
-                `astype`; large arrays of the same type are not copied.
-
-        Raises:
-            KeyError: there is no initializer of this name.
-            ValueError: the values have another shape.
-            TypeError: the initializer has integers or strings, and the values do not.
-        """
-        made, old = _core.wrap(_core.tensor_of(values, copy=False)), self[name]
-        if made.shape != old.shape:
-            has = f"initializer {name!r} has the shape {old.shape}"
-            raise ValueError(f"{has}, and the values have {made.shape}")
-        to, given = _element_type(old), _element_type(made)
-        if to != given:
-            is_text = DataType.STRING in (to, given)
-            if is_text or ("INT" in to.name and "INT" not in given.name):
-                types = f"the initializer is {to.name}, and the values are {given.name}"
-                raise TypeError(f"{types}: convert them first")
-            made = made.numpy(to.numpy())
-        self[name] = made
-
-
-def _element_type(tensor: _core.Tensor) -> DataType:
-    number = tensor.proto.data_type
-    if number == DataType.UNDEFINED or number not in tuple(DataType):
-        shape = f"{number} of shape {tensor.shape}"
-        raise TypeError(f"{shape} does not have an element type of ONNX")
-    return DataType(number)

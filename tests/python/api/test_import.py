@@ -36,6 +36,25 @@ def test_nothing_but_numpy_is_imported() -> None:
     assert not set(HEAVY) & (set(facts["new"]) - set(facts["preloaded"]))
 
 
+@pytest.mark.parametrize("keeps_extension", [False, True])
+def test_the_package_can_be_imported_again(keeps_extension: bool) -> None:
+    """The classes of the extension have their methods, and are sealed, from the first time on."""
+    code = f"""
+    import onnxmap
+    for name, module in list(sys.modules.items()):
+        is_extension = hasattr(module, "new_attribute")
+        if name.partition(".")[0] == "onnxmap" and not (is_extension and {keeps_extension}):
+            del sys.modules[name]
+    import onnxmap as again
+    node = again.wrap(again.make_node("Relu", ["x"], ["y"]))
+    report(another=again is not onnxmap, text=repr(node), inputs=node.inputs.copy())
+    """
+    facts = facts_from(code, fresh=True)
+    assert facts["another"]
+    assert "Relu(x) -> (y)" in facts["text"]
+    assert facts["inputs"] == ["x"]
+
+
 def test_ml_dtypes_comes_with_the_first_tensor_that_needs_it() -> None:
     code = """
     import onnxmap

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -111,6 +112,24 @@ def test_no_edit_is_lost(add: Edit, path: Path) -> None:
     assert strings_of(again) == strings_of(model)
     model.revert()
     assert onnxmap.dumps(model) == path.read_bytes()
+
+
+def test_a_replaced_initializer_is_not_made_again_under_its_old_name(path: Path) -> None:
+    """`replace` looks the name up and replaces the values in one step, beside a rename."""
+    for delay in range(EDITS // 2):  # in units of 10 us: the conversion takes about a millisecond
+        model = onnxmap.load(path)
+        model.initializers["big"] = np.zeros(300_000, np.float32)
+
+        def replace(model: onnxmap.Model = model) -> None:
+            with suppress(KeyError):
+                model.initializers.replace("big", np.ones(300_000))
+
+        def rename(model: onnxmap.Model = model, delay: int = delay) -> None:
+            time.sleep(delay * 1e-5)
+            model.initializers.rename("big", "other")
+
+        in_threads([replace, rename])
+        assert "big" not in model.initializers.names()
 
 
 def test_each_element_is_removed_once(path: Path) -> None:

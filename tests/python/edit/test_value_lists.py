@@ -389,3 +389,12 @@ def test_errors_name_what_is_wrong() -> None:
         with pytest.raises(error, match=message):
             change()
     assert not model.edited
+
+
+def test_a_reversed_loop_visits_what_the_list_had() -> None:
+    inputs = onnxmap.new("NodeProto", input=list("abcd")).input
+    seen = []
+    for text in reversed(inputs):
+        seen.append(text)
+        inputs.insert(0, "new")
+    assert seen == list("dcba")

@@ -76,7 +76,7 @@ LATER = {"", "_files.model", "_methods.messages", "_methods.surgery", "_methods.
 
 # Lines of code of the package, the commands, the report and the core together. It only falls: a
 # feature raises it in a commit that says by how much and why. `tools/count_code.py` has the parts.
-MOST_LINES_OF_CODE = 51_624
+MOST_LINES_OF_CODE = 51_664
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
@@ -206,13 +206,13 @@ def test_the_bindings_call_the_package_through_one_table() -> None:
 def test_the_core_reads_of_objects_what_the_protocols_say() -> None:
     """Options, hooks and remote files. Other attributes are those of Python, NumPy and messages."""
     protocols = (PACKAGE / "_base/protocols.py").read_text()
-    told = set(re.findall(r"^    (?:def )?(\w+)[:(]", protocols, re.MULTILINE))
+    told = set(re.findall(r"^    (?:def )?(?!class)(\w+)(?:: |\()", protocols, re.MULTILINE))
     files = ("bind_save.cpp", "load_options.cpp", "remote.cpp")
     texts = [(ROOT / "cpp/bindings" / name).read_text() for name in files]
     asking = r'\b(?:given|options|hooks|file_?|folder_?|external_root)(?:\.|->)attr\("(\w+)"\)'
-    asked = {name for text in texts for name in re.findall(asking, text)}
-    assert len(asked) > 20
-    assert asked <= told
+    asking += r'|\bnamed\(k\w+, "(\w+)"\)'
+    asked = {name for text in texts for names in re.findall(asking, text) for name in names}
+    assert asked - {""} == told
     limits = re.findall(r'\{"(\w+)", &model::Limits::\w+\}', texts[1])
     assert set(limits) < {each.name for each in fields(Limits)}
 
