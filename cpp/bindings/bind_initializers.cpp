@@ -231,7 +231,7 @@ void put(const Initializers& self, const py::object& name, const Handle& made,
         return;
     }
     // As in a dict, an object of the tensor that was there stays what it was.
-    const Handle values = with_values_of(before->tensor, made);
+    const Handle values = edit::with_values_of(before->tensor, made);
     splice(self, row, std::vector<NewElement>{{before->places.front(), values}}, before->places);
 }
 

@@ -25,9 +25,7 @@ namespace onnxmap::bindings {
 namespace {
 
 // Whether the messages are found by their names.
-bool has_names(const MessageList& list) {
-    return model::naming_field(*list.row) != nullptr && !list.detached();
-}
+bool has_names(const MessageList& list) { return model::naming_field(*list.row) != nullptr; }
 
 }  // namespace
 
@@ -74,10 +72,10 @@ struct ListTraits<MessageList> {
     }
 
     static std::uint64_t edits(const MessageList& list) { return list.document->edits().count(); }
-    // The list of a removed message, and one that was detached, is what it was.
+    // The list of a removed message is what it was.
     static bool is_removed(const MessageList& list, const onnx::Message& message) {
         const model::Edits& edits = list.document->edits();
-        return edits.is_removed(message) && !list.detached() && !edits.is_removed(list.message());
+        return edits.is_removed(message) && !edits.is_removed(list.message());
     }
 };
 
@@ -124,7 +122,7 @@ std::vector<std::uint64_t> equal_positions(const py::object& list, const py::obj
         return true;
     };
     const auto wanted = comparable(self, object);
-    if (!wanted || self.detached()) {
+    if (!wanted) {
         std::uint64_t position = 0;
         for (const py::handle each : list) {
             if (!take(position++, [&] { return each.equal(object); })) break;
@@ -173,7 +171,6 @@ Handle original_of(const MessageList& self, const py::handle& message) {
 
 std::vector<onnx::Message> splice_into(const MessageList& self, std::span<const NewElement> added,
                                        std::span<const std::uint64_t> gone = {}) {
-    if (self.detached()) static_cast<void>(to_change(self));  // throws
     return splice(self, *self.row, added, gone);
 }
 
@@ -201,7 +198,7 @@ void extend(const MessageList& self, const py::object& messages) {
     std::vector<NewElement> added;
     for (Handle& each : originals_of(self, messages)) added.push_back({kAtEnd, std::move(each)});
     if (added.empty()) {
-        below_guard(self, [&] { static_cast<void>(to_change(self)); });  // makes it present
+        edit::make_present(self);
     } else {
         splice_into(self, added);
     }
@@ -216,7 +213,7 @@ py::object add(const MessageList& self, const py::kwargs& fields) {
 
 void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
     if (positions.empty()) return;
-    below_guard(self, [&] { model::erase(*self.document, to_change(self), *self.row, positions); });
+    edit::change_message(self, model::erase, *self.row, positions);
 }
 
 Range selected(const MessageList& self, const py::object& slice) {
@@ -236,8 +233,7 @@ void erase_at(const MessageList& self, const py::object& index) {
     if (!py::isinstance<py::slice>(index))
         return erase(self, {existing(self, Traits::index_of(self, index))});
     auto positions = positions_in(selected(self, index));
-    if (self.absent && positions.empty())
-        below_guard(self, [&] { static_cast<void>(to_change(self)); });
+    if (self.absent && positions.empty()) edit::make_present(self);
     std::ranges::sort(positions);
     erase(self, positions);
 }
@@ -286,7 +282,7 @@ MessageList deep_copy(const py::object& self, const py::object&) {
 }
 
 void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {
-    below_guard(self, [&] { model::reorder(*self.document, to_change(self), *self.row, order); });
+    edit::change_message(self, model::reorder, *self.row, order);
 }
 
 void reverse(const MessageList& self) {

@@ -42,15 +42,15 @@ void clear_field(const ProtoView& self, const py::object& given) {
         }
         row = message.which(name);
         if (row == nullptr) {
-            static_cast<void>(to_change(self));  // present now, as after every edit
+            edit::make_present(self);  // as after every edit
             return;
         }
     }
-    model::clear(*self.document, to_change(self), *row);
+    edit::clear(self, *row);
 }
 
 void clear_all(const ProtoView& self) {
-    below_guard(self, [&] { model::clear_all(*self.document, to_change(self)); });
+    edit::change_message(self, model::clear_all, model::AbsentFields::cleared);
 }
 
 void merge_from(const ProtoView& self, const py::object& other) {
@@ -61,9 +61,7 @@ void copy_from(const ProtoView& self, const py::object& other) {
     copy(self, message_for(self.made.table().name, other), model::AbsentFields::waiting);
 }
 
-void discard_unknown(const ProtoView& self) {
-    model::discard_unknown(*self.document, to_change(self));
-}
+void discard_unknown(const ProtoView& self) { edit::change_message(self, model::discard_unknown); }
 
 }  // namespace
 
@@ -76,8 +74,7 @@ void bind_proto_edits(GuardedClass<ProtoView>& cls) {
 Raises:
     ValueError: the message has no field of this name.)")
         .def("Clear", edits(clear_all), "Remove all fields, unknown ones included.")
-        .def("SetInParent",
-             edits(guarded([](const ProtoView& self) { static_cast<void>(to_change(self)); })),
+        .def("SetInParent", edits([](const ProtoView& self) { edit::make_present(self); }),
              "Make the message present in its parent.")
         .def("MergeFrom", edits(merge_from), py::arg("other"),
              R"(Add the fields of a message of the same type.
@@ -92,7 +89,7 @@ Raises:
 
 Raises:
     TypeError: `other` is not a message of this type.)")
-        .def("DiscardUnknownFields", edits(guarded(discard_unknown)),
+        .def("DiscardUnknownFields", edits(discard_unknown),
              "Remove the unknown fields of the message and of all messages in it.");
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,28 +10,14 @@
 
 #include "bindings/field_encoding.hpp"
 #include "bindings/field_mapping.hpp"
-#include "bindings/load_options.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_buffer.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/value_list.hpp"
-#include "model/copied_external_values.hpp"
-#include "model/load.hpp"
-#include "source/owned_bytes.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
-
-Handle loaded(const wire::MessageTable& table, std::shared_ptr<source::Source> source,
-              const tensor::ExternalFolder& folder = {}, const model::Limits& limits = {}) {
-    model::LoadOptions options;
-    options.external = folder;
-    options.limits = limits;
-    options.root = &table;
-    const DocumentPtr document = model::load_source(std::move(source), options, false);
-    return {document, document->root()};
-}
 
 // The handle of a bound message, or of what has a `proto`, such as a Graph; nothing for other
 // objects.
@@ -71,42 +56,6 @@ bool is_own_of(const Handle& handle, const wire::FieldRow& row, const py::handle
     return ((is_a<Lists>(object) && is_own(handle, row, cpp_value<Lists>(object))) || ...);
 }
 
-// The message of a handle, as the original of a copy. The handle must outlive it.
-model::Original original_of(const Handle& handle) { return {*handle.document, handle.message()}; }
-
-void add_fields(const Handle& handle, const Handle& original) {
-    below_guard(handle, [&] {
-        below_guard(original, [&] {
-            const onnx::Message from = original.message();
-            model::merge_from(*handle.document, to_change(handle), {*original.document, from});
-        });
-    });
-}
-
-// A copy of a message in a document of its own. An edit that takes several steps is made of it:
-// what cannot be copied into the document of `to`, or not be read, fails here, before the first
-// step. The original may also be a part of what the edit changes.
-Handle copied_for(const Handle& to, const Handle& original) {
-    const Handle made = loaded(original.made.table(), std::make_shared<source::OwnedBytes>(0), {},
-                               to.document->limits());
-    add_fields(made, original);
-    return made;
-}
-
-// Whether the first step of an edit makes a message present.
-bool is_absent(const Handle& handle) {
-    return handle.absent && below_guard(handle, [&] { return handle.message().key() == nullptr; });
-}
-
-// Replaces a singular message by a copy of another one.
-void replace(const Handle& handle, const wire::FieldRow& row, const Handle& given) {
-    const Handle original = is_absent(handle) ? copied_for(handle, given) : given;
-    below_guard(handle, [&] {
-        const auto from = below_guard(original, [&] { return original_of(original); });
-        model::set_message(*handle.document, to_change(handle), row, from);
-    });
-}
-
 // What a field of messages may be set to: a dict is a message, too.
 Handle element_for(const Handle& to, const wire::FieldRow& row, const py::handle& object) {
     if (!py::isinstance<py::dict>(object)) return original_for(to, row.type_name, object, true);
@@ -123,39 +72,13 @@ const wire::MessageTable& message_named(std::string_view name) {
     throw std::invalid_argument("there is no message type named " + std::string(name));
 }
 
-Handle new_message(const wire::MessageTable& table, const tensor::ExternalFolder& folder) {
-    return loaded(table, std::make_shared<source::OwnedBytes>(0), folder);
-}
-
 Handle parsed_message(const wire::MessageTable& table, const py::object& bytes) {
-    return loaded(table, std::make_shared<PythonBuffer>(bytes));
+    return edit::new_document(table, std::make_shared<PythonBuffer>(bytes));
 }
 
 bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handle& object) {
     return is_own_of<MessageList, ValueList, AttributeMapping, OpsetMapping, StringMapping>(
         handle, row, object);
-}
-
-onnx::Message to_change(const Handle& handle) {
-    const model::Document& document = *handle.document;
-    if (!handle.absent) {
-        onnx::Message message = handle.message();
-        model::check_editable(document, message);
-        return message;
-    }
-    const AbsentMessage& place = *handle.absent;
-    const onnx::Message parent = to_change(place.parent);
-    if (place.left(parent)) model::fail_removed(handle.made);
-    return model::make_present(document, parent, *place.row);
-}
-
-onnx::Message to_change(const ListHandle& list) {
-    if (list.detached()) {
-        throw Error("edit.removed", "the list " + std::string(list.row->name) +
-                                        " was cleared since, and this one cannot be changed; ask "
-                                        "the message for its list again");
-    }
-    return to_change(static_cast<const Handle&>(list));
 }
 
 void EditWatch::check() const {
@@ -171,15 +94,11 @@ void assign(const Handle& handle, const wire::FieldRow& row, const py::handle& v
                                        ? ", a repeated field: change its list"
                                        : ", a message: change its fields, or CopyFrom()"));
     }
-    const model::NewValue encoded = encode(row, value);
-    below_guard(handle,
-                [&] { model::set_value(*handle.document, to_change(handle), row, encoded); });
+    edit::change_message(handle, model::set_value, row, encode(row, value));
 }
 
 void assign_all(const Handle& handle, const wire::FieldRow& row, const py::handle& values) {
-    const auto encoded = encode_all(row, values);
-    below_guard(handle,
-                [&] { model::set_values(*handle.document, to_change(handle), row, encoded); });
+    edit::change_message(handle, model::set_values, row, encode_all(row, values));
 }
 
 std::optional<Handle> find_message(std::string_view type_name, const py::handle& object) {
@@ -248,13 +167,7 @@ Handle original_for(const Handle& to, std::string_view type_name, const py::hand
                     bool to_proto) {
     Handle found = message_for(type_name, object);
     if (to_proto && is_a<ProtoView>(object)) return found;
-    const model::CopiedExternalValues values = below_guard(
-        found, [&] { return model::CopiedExternalValues(*to.document, original_of(found)); });
-    if (values.empty()) return found;
-    const Handle copied = new_message(found.made.table());
-    add_fields(copied, found);
-    values.store_in(*copied.document, copied.message());
-    return copied;
+    return edit::with_external_values(to, found);
 }
 
 void set_fields(const Handle& handle, const py::dict& fields) {
@@ -271,7 +184,7 @@ void set_fields(const Handle& handle, const py::dict& fields) {
         if (!row->repeated() && !row->is_message()) {
             assign(handle, *row, value);
         } else if (!row->repeated()) {
-            replace(handle, *row, element_for(handle, *row, value));
+            edit::set_message(handle, *row, element_for(handle, *row, value));
         } else if (row->is_message()) {
             std::vector<Handle> elements;
             for (const py::handle each : elements_of(*row, value))
@@ -281,48 +194,6 @@ void set_fields(const Handle& handle, const py::dict& fields) {
             assign_all(handle, *row, value);
         }
     }
-}
-
-std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& row,
-                                  std::span<const NewElement> added,
-                                  std::span<const std::uint64_t> gone) {
-    std::vector<NewElement> copied;
-    if (is_absent(parent)) {
-        for (const NewElement& each : added)
-            copied.push_back({each.i, copied_for(parent, each.original)});
-        added = copied;
-    }
-    return below_guard(parent, [&] {
-        std::vector<model::Insertion> insertions;
-        insertions.reserve(added.size());
-        for (const NewElement& each : added) {
-            insertions.push_back(
-                {each.i, below_guard(each.original, [&] { return original_of(each.original); })});
-        }
-        return model::splice_messages(*parent.document, to_change(parent), row, insertions, gone);
-    });
-}
-
-void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others) {
-    const std::uint64_t count =
-        below_guard(parent, [&] { return parent.document->index(parent.message())->count(row); });
-    std::vector<NewElement> added;
-    added.reserve(others.size());
-    for (const Handle& each : others) added.push_back({kAtEnd, each});
-    std::vector<std::uint64_t> gone(count);
-    std::iota(gone.begin(), gone.end(), 0);
-    splice(parent, row, added, gone);
-}
-
-void merge(const Handle& handle, const Handle& original) {
-    add_fields(handle, copied_for(handle, original));
-}
-
-void copy(const Handle& handle, const Handle& original, model::AbsentFields absent) {
-    if (below_guard(handle, [&] { return is_same(handle, original); })) return;
-    const Handle copied = copied_for(handle, original);
-    below_guard(handle, [&] { model::clear_all(*handle.document, to_change(handle), absent); });
-    add_fields(handle, copied);
 }
 
 }  // namespace onnxmap::bindings

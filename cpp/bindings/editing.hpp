@@ -1,6 +1,6 @@
-// Edits of bound messages. An edit of a message that its parent lacks puts it there first.
-// The functions convert Python values without a guard, because that may run any code, and then edit
-// below one. Those of to_change() and model:: are for callers with a guard.
+// Python values for edits. The functions convert them without a guard, because that may run any
+// code, and then call one function of edit/ or model/. Those of model/ are for callers with a
+// guard.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,25 +15,23 @@
 
 #include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
-#include "model/edit_message.hpp"
+#include "edit/message_edits.hpp"
 
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// A new, empty message in a document of its own. `folder`: of its external data.
-[[nodiscard]] Handle new_message(const wire::MessageTable& table,
-                                 const tensor::ExternalFolder& folder = {});
+using edit::copy;
+using edit::kAtEnd;
+using edit::merge;
+using edit::new_message;
+using edit::NewElement;
+using edit::replace_all;
+using edit::splice;
+using edit::to_change;
 
 /// A message that `bytes`, a buffer, is parsed as. Throws Error `wire.*`.
 [[nodiscard]] Handle parsed_message(const wire::MessageTable& table, const py::object& bytes);
-
-/// The message of a handle, to be edited. Throws Error `edit.removed`.
-[[nodiscard]] onnx::Message to_change(const Handle& handle);
-
-/// The message that has the list, to be edited. Throws Error `edit.removed`, also for a list that
-/// was detached.
-[[nodiscard]] onnx::Message to_change(const ListHandle& list);
 
 /// Whether a Python object is the list of this field of this message.
 [[nodiscard]] bool is_list_of(const Handle& handle, const wire::FieldRow& row,
@@ -103,28 +101,5 @@ void set_fields(const Handle& handle, const py::dict& fields);
 /// model::CopiedExternalValues throw.
 [[nodiscard]] Handle original_for(const Handle& to, std::string_view type_name,
                                   const py::handle& object, bool to_proto);
-
-/// A copy that is put before the i-th message of a repeated field, or behind the last one.
-struct NewElement {
-    std::uint64_t i;  // kAtEnd: behind the last
-    Handle original;
-};
-inline constexpr std::uint64_t kAtEnd = UINT64_MAX;
-
-/// Adds copies to a repeated field and removes some of its messages, in one step; see
-/// model::splice_messages(). Returns the copies.
-std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& row,
-                                  std::span<const NewElement> added,
-                                  std::span<const std::uint64_t> gone = {});
-
-/// Replaces all messages of a repeated field by copies of others.
-void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others);
-
-/// Replaces all fields of a message by those of another one of its type.
-void copy(const Handle& handle, const Handle& original,
-          model::AbsentFields absent = model::AbsentFields::cleared);
-
-/// Adds the fields of `original` to a message; see model::merge_from().
-void merge(const Handle& handle, const Handle& original);
 
 }  // namespace onnxmap::bindings

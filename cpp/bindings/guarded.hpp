@@ -16,23 +16,10 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// The source that a bound object reads.
-template <class Bound>
-const source::Source& source_of(const Bound& bound) {
-    static_assert(!std::is_base_of_v<py::handle, Bound>,
-                  "mark the function unguarded(), and say why");
-    if constexpr (std::is_same_v<Bound, DocumentPtr>) {
-        return bound->source();
-    } else {
-        return bound.document->source();
-    }
-}
-
-/// Calls work() below a guard of the source of a bound object. Edits do so after all Python values
-/// were converted: a conversion may run any Python code.
-template <class Bound, class Work>
-decltype(auto) below_guard(const Bound& bound, Work&& work) {
-    return source::guard_reads(source_of(bound), std::forward<Work>(work));
+/// The same for the document itself.
+template <class Work>
+decltype(auto) below_guard(const DocumentPtr& document, Work&& work) {
+    return source::guard_reads(document->source(), std::forward<Work>(work));
 }
 
 template <class F, class Return, class First, class... Rest>

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "bindings/native_class.hpp"
+#include "edit/handle.hpp"
 #include "model/document.hpp"
 #include "model/graph.hpp"
 #include "model/message_list.hpp"
@@ -18,80 +19,15 @@
 
 namespace onnxmap::bindings {
 
-using DocumentPtr = std::shared_ptr<const model::Document>;
-
-struct AbsentMessage;
-
-/// A message of a document. Edits do not change which message it is: message() is the message as it
-/// is now. A message that was removed or replaced stays what it was, for reading and for writing it
-/// to bytes alike: it has its bytes, its key and its edits as before.
-struct Handle {
-    DocumentPtr document;
-    onnx::Message made;                                     // the message when the handle was made
-    std::shared_ptr<const AbsentMessage> absent = nullptr;  // where it will be, if it was absent
-    // Of an added message: see Edits::keep_alive().
-    std::shared_ptr<const void> life = document ? document->keep_alive(made) : nullptr;
-
-    [[nodiscard]] onnx::Message message() const;
-};
-
-/// The place of a message that its parent lacks: the first edit puts it there.
-struct AbsentMessage {
-    /// Throws Error `limit.depth`: the messages around it are absent, too, and are too many.
-    AbsentMessage(Handle parent_, const onnx::Message& message, const wire::FieldRow* row_)
-        : parent(std::move(parent_)),
-          row(row_),
-          is_parent_absent(message.key() == nullptr),
-          place(is_parent_absent ? nullptr : parent.document->editable().place_of(message, *row)),
-          depth(parent.absent ? parent.absent->depth + 1 : 1) {
-        if (depth > parent.document->limits().depth) fail_edited_too_deep();
-    }
-
-    Handle parent;
-    const wire::FieldRow* row;
-    bool is_parent_absent;                     // when the handle was made
-    mutable model::Edits::TombstonePtr place;  // null: the first; or not yet known
-    mutable os::ForkSafeMutex mutex = {};      // of `place`: libc++ has no atomic shared pointers
-    std::uint32_t depth;                       // below a message that is present
-
-    /// What was there when the place was cleared; nothing if it was not, since then.
-    [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& message) const {
-        model::Edits::TombstonePtr known = known_place();
-        if (known == nullptr && is_parent_absent && message.key() != nullptr) {
-            known = parent.document->editable().place_of(message, *row);
-            model::Edits::TombstonePtr replaced = known;
-            const std::lock_guard lock(mutex);
-            replaced.swap(place);  // released without the lock
-        }
-        return parent.document->edits().left(message, *row, known);
-    }
-
-    [[nodiscard]] model::Edits::TombstonePtr known_place() const {
-        const std::lock_guard lock(mutex);
-        return place;
-    }
-};
+using edit::AbsentMessage;
+using edit::below_guard;
+using edit::DocumentPtr;
+using edit::Handle;
+using edit::ListHandle;
 
 /// The handle that an object of a message's class begins with.
 [[nodiscard]] inline const Handle& handle_of(PyObject* self) noexcept {
     return cpp_value<Handle>(self);
-}
-
-inline onnx::Message Handle::message() const {
-    if (absent) {
-        const onnx::Message parent = absent->parent.message();
-        if (const auto left = absent->left(parent)) return left->current();
-        auto present = document->child(parent, *absent->row);
-        return present ? *std::move(present) : made;
-    }
-    return made.current();
-}
-
-/// Whether both are handles of the same message. An absent message is known by its place.
-[[nodiscard]] inline bool is_same(const Handle& a, const Handle& b) {
-    if (a.document != b.document || !a.message().is(b.message())) return false;
-    if (!a.absent || !b.absent || a.message().key() != nullptr) return true;
-    return a.absent->row == b.absent->row && is_same(a.absent->parent, b.absent->parent);
 }
 
 /// A message as an object of a Python class. One C++ type per class, so that pybind11 can tell them
@@ -176,30 +112,6 @@ struct SparseInitializers : Graph {
     static constexpr auto kClassName = py::detail::const_name("SparseInitializers");
 };
 
-/// A repeated field. The handle is of the message that has the field.
-struct ListHandle : Handle {
-    ListHandle(Handle message, const wire::FieldRow* row_, bool as_proto_)
-        : Handle(std::move(message)), row(row_), as_proto(as_proto_) {
-        if (as_proto && !absent) place = document->editable().list_place(made, *row);
-    }
-
-    const wire::FieldRow* row;
-    bool as_proto;  // elements are ProtoViews, not objects of the message classes
-    // A list of `.proto` is detached if its field is cleared, as in protobuf. It can still be read.
-    model::Edits::ListPlacePtr place = nullptr;
-
-    /// The message now; the message as it was before the list was detached.
-    [[nodiscard]] onnx::Message message() const {
-        if (!place) return Handle::message();
-        auto left = detached();
-        return left ? *std::move(left) : Handle::message();
-    }
-    [[nodiscard]] std::optional<onnx::Message> detached() const {
-        if (!place) return std::nullopt;
-        return document->edits().list_owner(place, made.key(), *row);
-    }
-};
-
 /// A repeated message field as a lazy sequence: elements are made on access.
 struct MessageList : ListHandle {
     using ListHandle::ListHandle;
@@ -208,10 +120,7 @@ struct MessageList : ListHandle {
 
     [[nodiscard]] std::shared_ptr<const model::MessageList> messages() const {
         return remade.get(*document, [&] {
-            const auto left = detached();
-            const auto fields = left ? std::make_shared<const model::FieldIndex>(*left, left->key())
-                                     : document->index(Handle::message());
-            return std::make_shared<const model::MessageList>(fields, *row);
+            return std::make_shared<const model::MessageList>(document->index(message()), *row);
         });
     }
 };

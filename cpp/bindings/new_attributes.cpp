@@ -176,8 +176,8 @@ void set_attribute_value(const Attribute& attribute, const py::object& value) {
     const Handle made = attribute_of(name, value, {&attribute, type});
     const Handle changed = empty_attribute(&attribute);
     copy(changed, attribute);
-    below_guard(made, [&] { model::clear_documentation(*made.document, to_change(made)); });
-    below_guard(changed, [&] { model::clear_value(*changed.document, to_change(changed)); });
+    edit::change_message(made, model::clear_documentation);
+    edit::change_message(changed, model::clear_value);
     merge(changed, made);
     copy(attribute, changed);
 }

@@ -30,7 +30,7 @@ Handle new_tensor(const py::object& data_type, const py::object& dims) {
 Handle without_notes(const Handle& message) {
     Handle made = empty_tensor();
     copy(made, message);
-    below_guard(made, [&] { model::clear_notes(*made.document, to_change(made)); });
+    edit::change_message(made, model::clear_notes);
     return made;
 }
 
@@ -136,15 +136,6 @@ bool is_tensor_message(const py::object& values) {
     return is_a<Tensor>(values) || is_bound(values) || py::hasattr(values, "SerializeToString");
 }
 
-Handle with_values_of(const Handle& tensor, const Handle& values) {
-    Handle made = new_message(tensor.made.table());
-    copy(made, tensor);
-    below_guard(made, [&] { model::clear_values(*made.document, to_change(made)); });
-    below_guard(values, [&] { model::clear_name(*values.document, to_change(values)); });
-    merge(made, values);
-    return made;
-}
-
 py::object stored_bytes(const py::object& array, unsigned bits) {
     const py::object dtype = array.attr("dtype");
     const auto& contiguous = python_object<"numpy", "ascontiguousarray">();
@@ -164,7 +155,7 @@ py::object stored_bytes(const py::object& array, unsigned bits) {
 
 void hold_raw_data(const Handle& tensor, const py::object& buffer) {
     const model::NewValue held = hold(buffer);
-    below_guard(tensor, [&] { model::set_raw_data(*tensor.document, to_change(tensor), held); });
+    edit::change_message(tensor, model::set_raw_data, held);
 }
 
 bool hold_values(const Handle& tensor, const Tensor& values) {

@@ -23,10 +23,6 @@ enum class ArrayMemory { held, copied };
 /// Whether an object is a Tensor or TensorProto of any library, which says what type it means.
 [[nodiscard]] bool is_tensor_message(const py::object& values);
 
-/// A copy of a TensorProto that has the values of another one. Its name, documentation and metadata
-/// stay.
-[[nodiscard]] Handle with_values_of(const Handle& tensor, const Handle& values);
-
 /// The `raw_data` of an array's elements as an array of bytes: a view of the array if it has that
 /// layout. `bits`: of an element; less than 8 are packed if the array has a byte for each.
 [[nodiscard]] py::object stored_bytes(const py::object& array, unsigned bits);

@@ -119,7 +119,7 @@ void set_property(const Handle& handle, const wire::FieldRow& row, const py::obj
     } else if (!row.is_message()) {
         assign(handle, row, value);
     } else if (value.is_none()) {
-        below_guard(handle, [&] { model::clear(*handle.document, to_change(handle), row); });
+        edit::clear(handle, row);
     } else {
         set_fields(handle, py::dict(py::arg(std::string(row.name).c_str()) = value));
     }

@@ -68,7 +68,7 @@ bool holds_texts(const ValueList& self) noexcept {
 // The fields of a message in which one text is found without a walk over all; null for another
 // message, and for numbers: a run may hold many.
 std::shared_ptr<const model::FieldIndex> indexed(const ValueList& self) {
-    if (!holds_texts(self) || self.detached()) return nullptr;
+    if (!holds_texts(self)) return nullptr;
     const onnx::Message message = self.message();
     if (!message.edited() && !model::Document::is_large(message)) return nullptr;
     return self.document->index(message);
@@ -206,9 +206,7 @@ std::optional<py::object> text_at(const ValueList& self, const py::object& index
 void splice_texts(const ValueList& self, const EditWatch& watch, std::uint64_t first,
                   std::uint64_t count, std::span<const model::NewValue> texts) {
     watch.check();
-    below_guard(self, [&] {
-        model::splice_values(*self.document, to_change(self), *self.row, first, count, texts);
-    });
+    edit::change_message(self, model::splice_values, *self.row, first, count, texts);
 }
 
 // Replaces the value at an index, or those of a slice, as a method of a list does: `__setitem__`
@@ -270,8 +268,7 @@ void remove_value(const ValueList& self, const py::object& value) {
 void extend_values(const ValueList& self, const py::object& values) {
     if (!self.as_proto) check_is_list(*self.row, values);
     const auto encoded = encode_all(*self.row, values);
-    below_guard(self,
-                [&] { model::append_values(*self.document, to_change(self), *self.row, encoded); });
+    edit::change_message(self, model::append_values, *self.row, encoded);
 }
 
 struct Method {

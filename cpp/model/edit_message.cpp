@@ -31,12 +31,10 @@ Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row
 }
 
 // A handle of an absent message must not show the message that its place gets after it was cleared:
-// for protobuf it is removed, too. A handle of a list stays what it was.
+// for protobuf it is removed, too.
 void note_cleared(const Document& document, const onnx::Message& message,
                   const wire::FieldRow& row) {
-    if (row.repeated()) {
-        document.editable().note_list_cleared(message, row);
-    } else if (row.is_message() && !message.child(row)) {
+    if (!row.repeated() && row.is_message() && !message.child(row)) {
         document.editable().note_vacated(message, row, {onnx::kSchema.message_of(row), ByteView{}});
     }
 }
@@ -204,8 +202,8 @@ void clear(const Document& document, const onnx::Message& message,
 void clear_all(const Document& document, const onnx::Message& message, AbsentFields absent) {
     check_editable(document, message);
     const auto before = fields_of(message);
-    for (const wire::FieldRow& row : message.table().fields) {
-        if (absent == AbsentFields::cleared || (row.repeated() && before->count(row) > 0)) {
+    if (absent == AbsentFields::cleared) {
+        for (const wire::FieldRow& row : message.table().fields) {
             note_cleared(document, message, row);
         }
     }

@@ -411,7 +411,6 @@ void Edits::revert() {
         for (const auto& [key, gone] : let_go_) note(key);
         log_begin_ += log_.size() + 1;
         log_.clear();
-        last_revert_ = count() + 1;
     }
     count_.fetch_add(1, std::memory_order_acq_rel);
 }

@@ -42,8 +42,6 @@ struct EditStep {
 
 class Edits final : public onnx::Changes {
   public:
-    Edits();
-
     using Fields = std::shared_ptr<const onnx::Pieces>;
     using ByKey = std::map<const std::uint8_t*, Fields>;
 
@@ -131,18 +129,6 @@ class Edits final : public onnx::Changes {
                                                     const wire::FieldRow& row,
                                                     const TombstonePtr& place) const;
 
-    /// What handles of lists share, to find the lists that were cleared since they were made.
-    struct ListPlace;
-    using ListPlacePtr = std::shared_ptr<const ListPlace>;
-    [[nodiscard]] ListPlacePtr list_place(const onnx::Message& owner, const wire::FieldRow& row);
-    /// Notes that a repeated field of `owner` is cleared, before it is.
-    void note_list_cleared(const onnx::Message& owner, const wire::FieldRow& row);
-    /// The message as it was when its list was cleared; nothing if it was not, since list_place()
-    /// gave the place.
-    [[nodiscard]] std::optional<onnx::Message> list_owner(const ListPlacePtr& place,
-                                                          const std::uint8_t* key,
-                                                          const wire::FieldRow& row) const;
-
     /// Undoes all edits. Messages that were added then count as removed.
     void revert();
 
@@ -168,8 +154,6 @@ class Edits final : public onnx::Changes {
         std::shared_ptr<Tombstone> first;  // of handles that were made before the first edit
         std::weak_ptr<Tombstone> now;
     };
-
-    using ListKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
 
     // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the
     // others are fields that were added to messages in it.
@@ -214,11 +198,6 @@ class Edits final : public onnx::Changes {
     std::size_t most_places_ = 16;
     // Places may be vacated before the first edit: nothing was there.
     std::atomic<bool> has_vacated_ = false;
-    std::shared_ptr<ListPlace> first_lists_;  // of handles that were made before the first edit
-    std::map<ListKey, std::weak_ptr<ListPlace>> lists_;
-    std::size_t most_lists_ = 1024;
-    std::atomic<bool> is_any_list_cleared_ = false;
-    std::uint64_t last_revert_ = 0;                                // count() then
     std::map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
     std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;      // the newest last
     std::size_t reverted_ = 0;  // so many of them belong to edits that were reverted

@@ -1,6 +1,6 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> surgery -> {bulk, check, compare, save} -> model -> tensor
+bindings -> {surgery -> {bulk, check, compare, save}, edit} -> model -> tensor
 -> {safetensors -> onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 ROOMS is the map of the Python package.
@@ -40,12 +40,13 @@ LAYERS: dict[str, set[str]] = {
     "safetensors": {"base", "onnx"},
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", "safetensors", *FILES, "tensor"},
+    "edit": {"base", "onnx", "os", "source", "tensor", "model"},
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
     "check": {"base", "onnx", "os", "source", "tensor", "model"},
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "kernels", "safetensors", *FILES, "tensor", "model"},
     "surgery": {"base", "wire", "onnx", "os", "source", "tensor", "model", "compare", "save"},
-    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
+    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "edit", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
 SYSTEM_HEADERS = re.compile(
@@ -76,7 +77,7 @@ LATER = {"", "_files.model", "_methods.messages", "_methods.surgery", "_methods.
 
 # Lines of code of the package, the commands, the report and the core together. It only falls: a
 # feature raises it in a commit that says by how much and why. `tools/count_code.py` has the parts.
-MOST_LINES_OF_CODE = 51_664
+MOST_LINES_OF_CODE = 51_593
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
@@ -221,7 +222,7 @@ def test_the_core_reads_of_objects_what_the_protocols_say() -> None:
 GENERIC = {"bind_proto_view.cpp", "bind_schema.cpp", "bind_unknown_fields.cpp"}
 GENERIC |= {"message_class.cpp", "message_class.hpp", "proto_fields.cpp", "proto_fields.hpp"}
 # And those that edit any field, which is known by its row.
-GENERIC |= {"bind_proto_edits.cpp", "editing.cpp", "editing.hpp", "handles.hpp"}
+GENERIC |= {"bind_proto_edits.cpp", "editing.cpp", "editing.hpp"}
 GENERIC |= {"field_encoding.cpp", "field_encoding.hpp", "value_list.cpp"}
 GENERIC |= {"field_mapping.cpp", "field_mapping.hpp"}
 
