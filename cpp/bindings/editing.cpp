@@ -1,7 +1,5 @@
 #include "bindings/editing.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -117,49 +115,9 @@ std::string message_type_of(const py::handle& object) {
     return name.starts_with(kPackage) ? name.substr(kPackage.size()) : name;
 }
 
-namespace {
-
-struct Maker {
-    std::string_view message;
-    const char* function;
-};
-constexpr Maker kMakers[] = {
-    {"AttributeProto", "onnxmap.make_attribute()"},
-    {"FunctionProto", "onnxmap.make_function()"},
-    {"GraphProto", "onnxmap.make_graph()"},
-    {"NodeProto", "onnxmap.make_node()"},
-    {"OperatorSetIdProto", "onnxmap.make_opsetid()"},
-    {"SparseTensorProto", "onnxmap.make_sparse_tensor()"},
-    {"TensorProto", "onnxmap.make_tensor()"},
-    {"ValueInfoProto", "onnxmap.make_tensor_value_info()"},
-};
-
-// What makes a message of this type, for who gave something else.
-std::string how_to_make(std::string_view message, const py::handle& given) {
-    if (message == "TypeProto") {
-        return "use a type of onnxmap.types, or a pair such as ('FLOAT', (1, 'n'))";
-    }
-    if (PyList_Check(given.ptr()) || PyTuple_Check(given.ptr())) return "give one at a time";
-    const auto* const found = std::ranges::find(kMakers, message, &Maker::message);
-    const bool is_known = found != std::end(kMakers);
-    const std::string function =
-        is_known ? found->function : "onnxmap.new('" + std::string(message) + "')";
-    return function + " makes one";
-}
-
-}  // namespace
-
-Handle message_for(std::string_view message, const py::handle& object) {
-    auto found = find_message(message, object);
-    if (!found) {
-        found = bound_message(object);
-        const std::string given = found              ? std::string(found->made.table().name)
-                                  : object.is_none() ? "None"
-                                                     : type_name(object);
-        const char* const article = message.find_first_of("AEIO") == 0 ? "an " : "a ";
-        throw py::type_error("expected " + (article + std::string(message)) + ", not " + given +
-                             "; " + how_to_make(message, object));
-    }
+Handle message_for(std::string_view type_name, const py::handle& object) {
+    auto found = find_message(type_name, object);
+    if (!found) throw_python(package::wrong_message()(to_str(type_name), object));
     return *std::move(found);
 }
 

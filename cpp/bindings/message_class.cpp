@@ -40,8 +40,7 @@ int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
     return number_for_python([&] {
         const std::string property = to_printable(py::reinterpret_borrow<py::str>(name));
         if (property.starts_with('_')) return PyObject_GenericSetAttr(self, name, value);
-        if (!is_assignable)
-            throw_python(package::wrong_name()("read_only", type_name(self), property));
+        if (!is_assignable) throw_python(package::read_only()(type_name(self), property));
         throw py::attribute_error(type_name(self) + "." + property +
                                   " cannot be deleted; .proto.ClearField() removes the value of a "
                                   "field");

@@ -15,8 +15,10 @@ namespace onnxmap::bindings::package {
 
 inline constexpr auto enums = python_object<"onnxmap._base.enums", "ENUMS">;
 inline constexpr auto make_error = python_object<"onnxmap.errors", "make_error">;
+inline constexpr auto read_only = python_object<"onnxmap._show.wrong_values", "read_only">;
 inline constexpr auto value_types = python_object<"onnxmap.types", "VALUE_TYPES">;
 inline constexpr auto warn = python_object<"onnxmap.errors", "warn">;
+inline constexpr auto wrong_message = python_object<"onnxmap._show.wrong_values", "wrong_message">;
 inline constexpr auto wrong_name = python_object<"onnxmap._show.unknown_names", "wrong_name">;
 
 }  // namespace onnxmap::bindings::package

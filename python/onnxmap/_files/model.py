@@ -1114,9 +1114,8 @@ class Model:
                 # For another name, this raises the error of reading it, which says what to use.
                 if isinstance(getattr(Model, name, None) or getattr(self, name), _Field):
                     raise
-                raise import_module("onnxmap._show.unknown_names").read_only(
-                    "Model", name
-                ) from None
+                wrong_values = import_module("onnxmap._show.wrong_values")
+                raise wrong_values.read_only("Model", name) from None
 
         def __getattr__(self, name: str) -> NoReturn:
             unknown_names = import_module("onnxmap._show.unknown_names")

@@ -88,32 +88,9 @@ def wrong_name(kind: str, *arguments: Any) -> Exception:
     """Return the error for a name that the core was given: of an attribute, a field, a key ..."""
     makers: dict[str, Callable[..., Exception]] = {
         "attribute": missing_attribute, "field": missing_field, "index": wrong_index,
-        "key": unknown_key, "read_only": read_only,
-        "value": partial(_wrong_type, "the name of a value is a str"),
+        "key": unknown_key, "value": partial(_wrong_type, "the name of a value is a str"),
     }  # fmt: skip
     return makers[kind](*arguments)
-
-
-# What to do instead of an assignment to a read-only property, whatever class it is of.
-_REMEDIES = {
-    "edited": "revert() undoes all edits",
-    "format": "save(path, format=...) writes another form",
-    "graph": "change its fields, or .proto.graph.CopyFrom(graph)",
-    "initializers": "assign to its items: initializers[name] = values",
-    "name": "initializers.rename(old, new) gives an initializer another name",
-    "path": "save(path) writes the model there",
-    "proto": "change its fields, or .proto.CopyFrom(message)",
-    "sparse_initializers": "assign to its items: sparse_initializers[name] = tensor",
-    "type": "assign .value, which sets the type",
-}
-
-
-def read_only(cls: str, name: str) -> AttributeError:
-    """Return the error for an assignment to a property of a class that cannot be assigned."""
-    of_tensor = "initializers[name] = values replaces the tensor"
-    follows = "it follows from other fields, which can be assigned"
-    remedy = _REMEDIES.get(name, of_tensor if cls.endswith("Tensor") else follows)
-    return AttributeError(f"{cls}.{name} is read-only; {remedy}")
 
 
 def suggestion(near: Iterable[str]) -> str:
