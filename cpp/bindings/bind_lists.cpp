@@ -265,7 +265,6 @@ void remove_message(const py::object& self, const py::object& message, bool rewi
 // As in protobuf, an edit of an empty list may leave its absent message absent.
 bool is_nothing(const MessageList& self) { return self.absent && count_of(self) == 0; }
 
-// Not model::clear(), which detaches the handles of the list.
 void clear(const MessageList& self) {
     std::vector<std::uint64_t> all(count_of(self));
     std::iota(all.begin(), all.end(), 0);

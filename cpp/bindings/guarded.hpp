@@ -16,7 +16,7 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// The same for the document itself.
+/// Calls work() below a guard of the source of a document; see edit/handle.hpp.
 template <class Work>
 decltype(auto) below_guard(const DocumentPtr& document, Work&& work) {
     return source::guard_reads(document->source(), std::forward<Work>(work));

@@ -3,10 +3,8 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
-#include "base/error.hpp"
 #include "bindings/native_class.hpp"
 #include "edit/handle.hpp"
 #include "model/document.hpp"

@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/error.hpp"
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"
 
@@ -65,6 +66,20 @@ PyObject* iterate(PyObject* self) {
     });
 }
 
+// Finds the next element that is still in the list. The edits of one that is not were released if
+// no object stands for it: then it cannot be read.
+template <class List, class Element>
+bool find_next(ListIterator<List>& iterator, Element& element) {
+    while (true) {
+        try {
+            if (!iterator.cursor.next(element)) return false;
+            if (!iterator.leaves_out(element)) return true;
+        } catch (const Error& error) {
+            if (error.code != "edit.concurrent") throw;
+        }
+    }
+}
+
 // Returns null without an error after the last element. Threads may share an iterator, as they may
 // share any Python object.
 template <class List>
@@ -75,9 +90,7 @@ PyObject* next_element(PyObject* self) {
             decltype(iterator.core.at(0)) element;
             {
                 const py::scoped_critical_section lock(self);
-                do {
-                    if (!iterator.cursor.next(element)) return {};
-                } while (iterator.leaves_out(element));
+                if (!find_next(iterator, element)) return {};
             }
             return ListTraits<List>::element(iterator.list, element);
         });

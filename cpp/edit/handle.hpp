@@ -91,7 +91,7 @@ decltype(auto) change_message(const Edited& handle, Edit&& edit, Arguments&&... 
     });
 }
 
-/// Removes all occurrences of a field.
+/// Removes all occurrences of a field. Throws Error `edit.removed`.
 template <class Edited>
 void clear(const Edited& handle, const wire::FieldRow& row) {
     change_message(handle, [&](const model::Document& document, const onnx::Message& message) {

@@ -105,19 +105,27 @@ TEST_CASE(
     CHECK(names_in(node) == std::vector<std::string>{"c"});
 }
 
-TEST_CASE("message_edits: a message is replaced by a part of itself") {
-    const EditedDocument edited(blob(1, "outer"), message<"AttributeProto">);
-    const Handle outer = handle_of(edited);
-    const Handle inner = edit::new_message(message<"AttributeProto">);
-    edit::merge(inner, outer);
-    const auto& row = field<"AttributeProto.name">;
-    edit::change_message(inner, model::set_value, row, model::text_value(row, "inner"));
-    edit::copy(outer, outer);  // changes nothing
-    CHECK(edited.flat() == blob(1, "outer"));
-    edit::copy(outer, inner);
-    CHECK(edited.flat() == blob(1, "inner"));
-    edit::merge(outer, outer);
-    CHECK(edited.flat() == blob(1, "inner"));
+TEST_CASE("message_edits: a message is replaced by a part of itself, and added to itself") {
+    // An attribute whose graph has a node with an attribute.
+    const Bytes part = join(blob(1, "part"), scalar(3, 7));
+    const EditedDocument edited(join(blob(1, "whole"), blob(6, blob(1, blob(5, part)))),
+                                message<"AttributeProto">);
+    const Handle whole = handle_of(edited);
+    const Handle graph = child_of(whole, field<"AttributeProto.g">);
+    const auto first = [](const Handle& parent, const wire::FieldRow& row) {
+        const onnx::Message now = parent.message();
+        return Handle{parent.document, now.inner(row, parent.document->index(now)->at(row, 0))};
+    };
+    const Handle node = first(graph, field<"GraphProto.node">);
+    const Handle inner = first(node, field<"NodeProto.attribute">);
+    const Bytes before = edited.flat();
+    edit::copy(whole, whole);
+    CHECK(edited.flat() == before);
+    edit::copy(whole, inner);
+    CHECK(edited.flat() == part);
+    CHECK(flat(inner) == part);
+    edit::merge(whole, whole);
+    CHECK(edited.flat() == part);
 }
 
 TEST_CASE("message_edits: a tensor gets other values, and keeps its name") {
@@ -133,13 +141,22 @@ TEST_CASE("message_edits: a tensor gets other values, and keeps its name") {
     CHECK(numbers_in(now, field<"TensorProto.dims">) == std::vector<std::uint64_t>{2});
 }
 
-TEST_CASE("message_edits: what cannot be read fails before the first step") {
-    const Handle node = edit::new_message(message<"NodeProto">);
+TEST_CASE("message_edits: what cannot be copied fails before the first step") {
+    model::LoadOptions options;
+    options.limits.depth = 3;
+    const EditedDocument edited(blob(1, "old"), message<"AttributeProto">, options);
+    // Graphs in graphs, deeper than the document allows.
+    Bytes deep = blob(1, "inner");
+    for (int i = 0; i < 3; ++i) deep = blob(6, blob(1, blob(5, deep)));
+    const EditedDocument other(deep, message<"AttributeProto">);
+    const Handle whole = handle_of(edited);
+    CHECK(code_of([&] { edit::copy(whole, handle_of(other)); }) == "limit.depth");
+    CHECK(code_of([&] { edit::merge(whole, handle_of(other)); }) == "limit.depth");
+    CHECK(edited.flat() == blob(1, "old"));
     CHECK(code_of([&] {
               static_cast<void>(edit::new_document(message<"NodeProto">,
                                                    std::make_shared<MemorySource>(Bytes{0x0a})));
           }) == "wire.truncated");
-    CHECK(flat(node).empty());
 }
 
 }  // namespace onnxmap::test

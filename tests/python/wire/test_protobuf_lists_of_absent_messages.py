@@ -137,6 +137,36 @@ def test_a_list_denotes_its_field(clear: Callable[[onnxmap.ProtoView], object]) 
         element.i = 2
 
 
+@pytest.mark.parametrize(
+    "remove",
+    [
+        lambda node: node.ClearField("attribute"),
+        lambda node: node.Clear(),
+        lambda node: node.attribute.pop(),
+        lambda node: node.attribute.clear(),
+        lambda node: node.attribute.__delitem__(slice(None)),
+    ],
+)
+def test_a_loop_leaves_out_what_was_removed(remove: Callable[[onnxmap.ProtoView], object]) -> None:
+    """Also elements that were added and edited, which no object stands for any longer."""
+    node = onnxmap.new("NodeProto")
+    for name in "abcd":
+        node.attribute.add().name = name
+    seen = []
+    for each in node.attribute:
+        seen.append(each.name)
+        if len(node.attribute) > 0:
+            remove(node)
+    assert seen in (["a"], ["a", "b"])
+    attributes = node.attribute
+    attributes.extend([onnxmap.new("AttributeProto", name="x") for _ in range(3)])
+    for each in attributes:
+        each.i = 1
+    del each
+    with pytest.raises(ValueError, match="modified"):
+        attributes.sort(key=lambda _: str(remove(node)))
+
+
 def test_a_list_of_a_loaded_message_follows_revert() -> None:
     model = onnxmap.loads(EDIT_MODELS["rich"])
     node = model.proto.graph.node[1]
