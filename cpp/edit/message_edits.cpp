@@ -97,9 +97,9 @@ void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<cons
     splice(parent, row, added, gone);
 }
 
-void set_message(const Handle& handle, const wire::FieldRow& row, const Handle& given) {
-    const Handle original = is_absent(handle) ? copied_for(handle, given) : given;
-    change_message(handle, model::set_message, row, original_of(original));
+void set_message(const Handle& handle, const wire::FieldRow& row, const Handle& original) {
+    const Handle copied = is_absent(handle) ? copied_for(handle, original) : original;
+    change_message(handle, model::set_message, row, original_of(copied));
 }
 
 void copy(const Handle& handle, const Handle& original, model::AbsentFields absent) {
