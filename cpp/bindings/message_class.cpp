@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "bindings/edit_lock.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 
@@ -52,19 +51,16 @@ const wire::FieldRow& row_of(void* closure) noexcept {
 }
 
 PyObject* get_field(PyObject* self, void* closure) {
-    return call_for_python([&] {
-        const Handle& handle = handle_of(self);
-        return below_guard(handle, [&] { return property_value(handle, row_of(closure)); });
-    });
+    const auto get =
+        guarded([&](const Handle& handle) { return property_value(handle, row_of(closure)); });
+    return detail::get_property<Handle>(self, get, detail::Signature<decltype(get)>{});
 }
 
 int set_field(PyObject* self, PyObject* value, void* closure) {
-    return number_for_python([&] {
-        const Handle& handle = handle_of(self);
-        const EditLock lock(handle.document);
-        set_property(handle, row_of(closure), py::reinterpret_borrow<py::object>(value));
-        return 0;
-    });
+    const auto set = guarded(edits([&](const Handle& handle, const py::object& given) {
+        set_property(handle, row_of(closure), given);
+    }));
+    return detail::set_property<Handle>(self, value, set, detail::Signature<decltype(set)>{});
 }
 
 PyObject* get_proto(PyObject* self, void*) {

@@ -12,7 +12,7 @@ import copy
 import inspect
 import pickle
 from collections.abc import Callable, Sequence
-from types import ModuleType
+from types import GetSetDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -199,6 +199,17 @@ def test_no_class_is_changed(cls: type) -> None:
     for name in ("__reduce__", "__new__", "other"):
         with pytest.raises(TypeError, match="immutable"):
             setattr(cls, name, None)
+
+
+@pytest.mark.parametrize("cls", OBJECTS, ids=lambda cls: cls.__name__)
+def test_no_property_is_deleted(cls: type) -> None:
+    """Also not by its descriptor, which passes no value."""
+    for name, member in vars(cls).items():
+        if isinstance(member, GetSetDescriptorType):
+            with pytest.raises(AttributeError):
+                member.__delete__(OBJECTS[cls])
+            with pytest.raises(AttributeError):
+                delattr(OBJECTS[cls], name)
 
 
 def test_another_module_of_pybind11_shares_no_class() -> None:
