@@ -51,9 +51,10 @@ const wire::FieldRow& row_of(void* closure) noexcept {
 }
 
 PyObject* get_field(PyObject* self, void* closure) {
-    const auto get =
-        guarded([&](const Handle& handle) { return property_value(handle, row_of(closure)); });
-    return detail::get_property<Handle>(self, get, detail::Signature<decltype(get)>{});
+    return call_for_python([&] {
+        const Handle& handle = handle_of(self);
+        return below_guard(handle, [&] { return property_value(handle, row_of(closure)); });
+    });
 }
 
 int set_field(PyObject* self, PyObject* value, void* closure) {
