@@ -154,7 +154,8 @@ class Message {
     [[nodiscard]] std::optional<Message> child(const wire::FieldRow& row) const;
 
     [[nodiscard]] bool has(const wire::FieldRow& row) const { return find(row).has_value(); }
-    [[nodiscard]] std::string_view text(const wire::FieldRow& row) const {
+    // For loops over nodes: in a large batch of files, gcc would not put it inline.
+    [[nodiscard, gnu::always_inline]] std::string_view text(const wire::FieldRow& row) const {
         if (!pieces_ && is_plain(row)) {
             wire::Field field;
             const bool found = wire::Reader(bytes_).last(row.number, row.wire_type(), field);
