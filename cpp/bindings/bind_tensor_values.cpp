@@ -1,9 +1,13 @@
 // The values of a Tensor as arrays and as bytes.
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
@@ -11,7 +15,7 @@
 #include "bindings/python_file.hpp"
 #include "bindings/rounded_doubles.hpp"
 #include "bindings/tensor_access.hpp"
-#include "bindings/tensor_parts.hpp"
+#include "tensor/box.hpp"
 
 namespace onnxmap::bindings {
 
@@ -204,12 +208,46 @@ std::int64_t first_dimension(const Tensor& tensor) {
     return dims[0];
 }
 
-py::object values_at(const Tensor& tensor, const py::object& key) {
-    py::object found = with_values(tensor, [&](Values& values) -> py::object {
-        return values.is_view() ? py::object(view_or_decoded(values)[key]) : py::object();
+// `numpy()[key]`; None if the array would be no view.
+py::object view_at(const Tensor& tensor, const py::object& key) {
+    return with_values(tensor, [&](Values& values) -> py::object {
+        return values.is_view() ? py::object(view_or_decoded(values)[key]) : py::none();
     });
-    if (found) return found;
-    return part_of(tensor, key);
+}
+
+using Box = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+// The tensor may have been edited since the ranges were found: indices and other threads run code.
+bool is_inside(const Values& values, const Box& box) {
+    const auto dims = values.header().dims();
+    return values.payload() != nullptr &&
+           std::ranges::equal(dims, box, [](std::int64_t length, const auto& range) {
+               const auto most = static_cast<std::uint64_t>(length);
+               return range.first <= most && range.second <= most - range.first;
+           });
+}
+
+py::object read_box(const Tensor& tensor, const Box& box) {
+    return with_values(tensor, [&](const Values& values) {
+        if (!is_inside(values, box)) {
+            throw py::index_error("the tensor was edited while its part was found");
+        }
+        std::vector<tensor::IndexRange> ranges;
+        std::vector<std::int64_t> dims;
+        std::uint64_t count = 1;
+        for (const auto& [begin, length] : box) {
+            ranges.push_back({begin, length});
+            dims.push_back(static_cast<std::int64_t>(length));
+            count *= length;
+        }
+        auto bytes = std::make_shared<source::OwnedBytes>(count * values.type().itemsize());
+        without_lock([&] {
+            values.check_padding();
+            tensor::read_box(values, ranges, bytes->writable().data());
+            values.check_again();
+        });
+        return make_owned(values.type(), dims, std::move(bytes), true);
+    });
 }
 
 // Returns use(array), with the whole tensor as an array.
@@ -259,8 +297,8 @@ Example:
     >>> weights = model.initializers["w"].numpy())")
         .def("__array__", array_protocol, py::arg("dtype") = py::none(),
              py::arg("copy") = py::none())
-        .def("__getitem__", values_at, py::arg("key"),
-             "Return `numpy()[key]`, and read only the bytes of that part if possible.")
+        .def("_view_at", view_at, py::arg("key"),
+             "Return `numpy()[key]`; None if the array would be no view.")
         .def(
             "item", [](const Tensor& self) { return call_on_array(self, "item"); },
             "Return the value of a tensor with one element, as a Python object.")
@@ -313,12 +351,14 @@ Source: onnx.proto, TensorProto.raw_data.)")
         .def_property_readonly(
             "_stored_nbytes", stored_nbytes,
             "The number of bytes of the values, as stored; None if they are in a typed field.")
-        .def(
-            "_box", box_of, py::arg("keys"),
-            R"(Return the smallest box that holds what the keys select, and the keys relative to it.
+        .def("_box", read_box, py::arg("ranges"),
+             R"(Return the elements of a box as a new array.
 
 Args:
-    keys: for each axis an int, a slice or a list of positions.)");
+    ranges: for each axis the first index and the number of indices.
+
+Raises:
+    IndexError: the tensor has no such box, or its values are not stored as bytes.)");
 }
 
 }  // namespace

@@ -2047,21 +2047,26 @@ class Tensor(_tensors.Tensor):
         """
 
     def __float__(self) -> float: ...
-    def __getitem__(self, key: Any) -> Any:
-        """
-        Return `numpy()[key]`, and read only the bytes of that part if possible.
-        """
-
     def __index__(self) -> int: ...
     def __int__(self) -> int: ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
-    def _box(self, keys: Any) -> tuple[_ndarray[Any, Any], tuple[Any, ...]]:
+    def _box(
+        self,
+        ranges: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex
+            ]
+        ],
+    ) -> _ndarray[Any, Any]:
         """
-        Return the smallest box that holds what the keys select, and the keys relative to it.
+        Return the elements of a box as a new array.
 
         Args:
-            keys: for each axis an int, a slice or a list of positions.
+            ranges: for each axis the first index and the number of indices.
+
+        Raises:
+            IndexError: the tensor has no such box, or its values are not stored as bytes.
         """
 
     def _file_size(self) -> int | None:
@@ -2322,6 +2327,12 @@ class Tensor(_tensors.Tensor):
     def _external(self) -> tuple[str, int, int | None, str | None] | None:
         """
         The arguments of `types.ExternalData`, or None.
+        """
+        ...
+
+    def _view_at(self, key: Any) -> Any:
+        """
+        Return `numpy()[key]`; None if the array would be no view.
         """
         ...
 

@@ -29,6 +29,14 @@ class Tensor(Tabled):
 
         @property
         def _external(self) -> tuple[str, int, int | None, str | None] | None: ...
+        def _view_at(self, key: Any) -> Any: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return `numpy()[key]`, and read only the bytes of that part if possible."""
+        found = self._view_at(key)
+        if found is not None:
+            return found
+        return import_module("onnxmap._read.tensor_parts").part_of(self, key)
 
     @property
     def external(self) -> ExternalData | None:

@@ -18,6 +18,7 @@ from onnxmap._read.pickled_tensors import (
     relocated_to,
     with_digest,
 )
+from onnxmap._read.tensor_parts import box_of
 from onnxmap.errors import FileChangedError
 
 with extra("dask"):
@@ -187,7 +188,7 @@ def _read(
 ) -> np.ndarray[Any, Any]:
     if len(keys) != len(shape) or any(key is None or key is ... for key in keys):
         return np.array(tensor[keys])
-    box, inside = tensor._box(keys)
+    box, inside = box_of(tensor, keys)
     # A copy: otherwise a few elements would keep the whole box in memory.
     is_all = all(isinstance(index, slice) and index == slice(None) for index in inside)
     return box if is_all else np.array(box[inside])
