@@ -223,8 +223,13 @@ void bind_document(py::module_& module) {
                py::arg("folder"), py::arg("state"),
                "Return a model in a buffer whose external data are ranges of a file of any kind.");
     module.def(
-        "has_type", [](const py::object& dtype) { return find_type(dtype) != nullptr; },
-        py::arg("dtype"), "Return whether ONNX has a type for a numpy.dtype.");
+        "data_type_of",
+        [](const py::object& dtype) {
+            const onnx::DataTypeInfo* const type = find_type(dtype);
+            return type == nullptr ? 0 : static_cast<int>(type->type);
+        },
+        py::arg("dtype"),
+        "Return the number of the DataType of a numpy.dtype; 0 if there is none.");
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def(

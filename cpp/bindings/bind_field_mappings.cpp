@@ -10,7 +10,7 @@ namespace onnxmap::bindings {
 namespace {
 
 template <class Mapping>
-void bind_mapping(py::module_& module, const char* name, const char* doc) {
+GuardedClass<Mapping> bind_mapping(py::module_& module, const char* name, const char* doc) {
     auto cls = bind_mapping_class<Mapping>(module, name, doc);
     cls.def(
            "get",
@@ -31,6 +31,7 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
              "If there is no such key, return the default.")
         .def("clear", edits([](const Mapping& self) { replace_all(self, *self.row, {}); }),
              "Remove all entries.");
+    return cls;
 }
 
 }  // namespace
@@ -41,7 +42,16 @@ void bind_field_mappings(py::module_& module) {
 
 A new value is a number, text, bytes, list, array, Tensor, Graph or type, or an Attribute, which is
 copied. If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning. A copy or
-a pickle is a dict.)");
+a pickle is a dict.)")
+        .def_property_readonly(
+            "_message", [](const AttributeMapping& self) { return ProtoView{self}; },
+            "The message that has the attributes.")
+        .def("_set",
+             edits([](const AttributeMapping& self, const py::object& name,
+                      const py::object& made) { set_item(self, name, made); }),
+             py::arg("name"), py::arg("made"), "Give a name this attribute.")
+        .def("_set_default", edits(set_default<AttributeMapping>), py::arg("name"), py::arg("made"),
+             "Return the attribute of a name; if there is none, add this one first.");
     bind_mapping<OpsetMapping>(module, "OpsetMapping",
                                R"(Versions of operator sets by domain.
 

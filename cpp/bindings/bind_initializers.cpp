@@ -15,7 +15,6 @@
 #include "bindings/initializer_class.hpp"
 #include "bindings/initializer_names.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/new_tensors.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
@@ -162,29 +161,6 @@ std::vector<std::uint64_t> places_of(const Initializers& self, const py::object&
     });
 }
 
-// The element type and the shape of a tensor.
-struct Form {
-    explicit Form(const Handle& tensor)
-        : header(below_guard(tensor, [&] { return tensor::read_header(tensor.message()); })) {}
-
-    [[nodiscard]] bool has_shape_of(const Form& other) const {
-        return std::ranges::equal(header.dims(), other.header.dims());
-    }
-    [[nodiscard]] bool operator==(const Form& other) const {
-        return header.data_type == other.header.data_type && has_shape_of(other);
-    }
-    [[nodiscard]] std::string shape() const {
-        return to_printable(py::repr(to_tuple(header.dims())));
-    }
-    [[nodiscard]] std::string text() const {
-        const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
-        return (type == nullptr ? std::to_string(header.data_type) : std::string(type->name)) +
-               " of shape " + shape();
-    }
-
-    tensor::Header header;
-};
-
 // An initializer, and its positions in the list.
 struct Named {
     Handle tensor;
@@ -205,21 +181,6 @@ std::optional<Named> find_named(const Initializers& self, const py::object& name
     return is_there ? std::optional(named(self, name)) : std::nullopt;
 }
 
-// Whether it has warned.
-bool warn_of_another_form(const py::object& name, const py::object& values, const Handle& before,
-                          const Handle& made) {
-    const Form old(before);
-    const Form now(made);
-    if (old == now || is_tensor_message(values)) return false;
-    const std::string title = to_printable(py::repr(name));
-    package::warn()("TensorWarning",
-                    to_str("initializer " + title + " was " + old.text() + ", and is now " +
-                           now.text() + "; initializers.replace(" + title +
-                           ", values) keeps both; if you mean it, assign make_tensor(" + title +
-                           ", data_type, dims, values)"));
-    return true;
-}
-
 // `before`: the initializer of that name, as it is now.
 void put(const Initializers& self, const py::object& name, const Handle& made,
          const std::optional<Named>& before) {
@@ -237,18 +198,11 @@ void put(const Initializers& self, const py::object& name, const Handle& made,
 
 }  // namespace
 
-// Gives the initializer of a name other values, or adds one at the end; see tensor_of(). Arrays are
-// not copied if they are large. Throws TypeError and ValueError for a name that none can have.
-void set_item(const Initializers& self, const py::object& name, const py::object& values) {
+// Gives the initializer of a name the values of a new tensor, or adds it at the end. Throws
+// TypeError and ValueError for a name that none can have.
+void set_item(const Initializers& self, const py::object& name, const py::object& made) {
     check_new_name(name);
-    const Handle made = tensor_of(values, ArrayMemory::held);
-    // The conversion may run any Python code, and so may a warning: only then are the positions
-    // those of the tensor.
-    auto before = find_named(self, name);
-    if (before && warn_of_another_form(name, values, before->tensor, made)) {
-        before = find_named(self, name);
-    }
-    put(self, name, made, before);
+    put(self, name, message_for("TensorProto", made), find_named(self, name));
 }
 
 // Removes the initializer of a name, all its segments. Throws KeyError, and ValueError if its value
@@ -260,40 +214,9 @@ void remove_item(const Initializers& self, const py::object& name) {
 
 namespace {
 
-const onnx::DataTypeInfo& known_type(const Form& form) {
-    const onnx::DataTypeInfo* const type = onnx::find_data_type(form.header.data_type);
-    if (type == nullptr)
-        throw py::type_error(form.text() + " does not have an element type of ONNX");
-    return *type;
-}
-
-// Values of another type are converted by NumPy.
-Handle in_type_of(const Form& old, const Handle& made) {
-    const onnx::DataTypeInfo& to = known_type(old);
-    const onnx::DataTypeInfo& from = known_type(Form(made));
-    const auto is_whole = [](const onnx::DataTypeInfo& type) {
-        return type.format.numbers == onnx::Numbers::signed_integer ||
-               type.format.numbers == onnx::Numbers::unsigned_integer;
-    };
-    const bool is_text = to.bits == 0 || from.bits == 0;
-    if (is_text || (is_whole(to) && !is_whole(from))) {
-        throw py::type_error("the initializer is " + std::string(to.name) +
-                             ", and the values are " + std::string(from.name) +
-                             ": convert them first");
-    }
-    return tensor_of(wrap_message(made).attr("numpy")(numpy_dtype(to)), ArrayMemory::held);
-}
-
-void replace_values(const Initializers& self, const py::object& name, const py::object& values) {
-    const Handle made = tensor_of(values, ArrayMemory::held);
-    const Form old(named(self, name).tensor);
-    const Form now(made);
-    if (!old.has_shape_of(now)) {
-        throw py::value_error("initializer " + to_printable(py::repr(name)) + " has the shape " +
-                              old.shape() + ", and the values have " + now.shape());
-    }
-    const Handle values_in_type = old == now ? made : in_type_of(old, made);
-    put(self, name, values_in_type, named(self, name));
+// Throws KeyError if there is none of that name, also if another thread has just renamed it.
+void replace_values(const Initializers& self, const py::object& name, const ProtoView& made) {
+    put(self, name, made, named(self, name));
 }
 
 void rename_tensors(const Initializers& self, const py::object& old_name,
@@ -321,18 +244,16 @@ the unnamed ones.)");
         .def("nbytes", nbytes, "Return the stored size of each initializer of `all()`, in bytes.")
         .def("views", unguarded(views), py::arg("names") = py::none(),
              "Return the initializers as read-only arrays by name; see `Model.views`.")
-        .def("replace", edits(replace_values), py::arg("name"), py::arg("values"),
-             R"(Replace the values of an initializer, whose type and shape stay.
-
-Args:
-    name: the name of the initializer.
-    values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
-        arrays of the same type are not copied.
-
-Raises:
-    KeyError: there is no initializer of this name.
-    ValueError: the values have another shape.
-    TypeError: the initializer has integers or strings, and the values do not.)")
+        .def("_set",
+             edits([](const Initializers& self, const py::object& name, const py::object& made) {
+                 set_item(self, name, made);
+             }),
+             py::arg("name"), py::arg("made"),
+             "Give an initializer the values of a new tensor, or add it.")
+        .def("_set_default", edits(set_default<Initializers>), py::arg("name"), py::arg("made"),
+             "Return the initializer of a name; if there is none, add this tensor first.")
+        .def("_replace", edits(replace_values), py::arg("name"), py::arg("made"),
+             "Give an initializer the values of a new tensor. Raise KeyError if there is none.")
         .def("rename", edits(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
              R"(Rename an initializer, with everything that refers to it.
 

@@ -2,9 +2,11 @@
 // the values of onnx-data.proto.
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
-#include "bindings/new_tensors.hpp"
+#include "bindings/field_encoding.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/tensor_access.hpp"
+#include "kernels/kernel_set.hpp"
 #include "model/edit_tensor.hpp"
 #include "model/onnx_data.hpp"
 
@@ -23,15 +25,46 @@ void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nb
     model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
 }
 
+void hold_raw_data(const ProtoView& tensor, const py::object& buffer) {
+    edit::change_message(tensor, model::set_raw_data, hold(buffer));
+}
+
+bool hold_values(const ProtoView& tensor, const Tensor& values) {
+    return with_values(values, [&](const tensor::Values& found) {
+        const tensor::Payload* const payload = found.payload();
+        // An external file that is read has no addresses.
+        if (payload == nullptr || payload->source->data() == nullptr) return false;
+        model::NewValue held;
+        held.source = payload->source;
+        held.content = {payload->source->data() + payload->offset, payload->nbytes};
+        model::set_raw_data(*tensor.document, to_change(tensor), held);
+        return true;
+    });
+}
+
+void pack(const py::object& codes, unsigned bits, const py::object& packed) {
+    const py::buffer_info from = py::buffer(codes).request();
+    const py::buffer_info to = py::buffer(packed).request(true);
+    const auto count = static_cast<std::uint64_t>(from.size);
+    if (bits == 0 || bits > 8 || from.itemsize != 1 || to.itemsize != 1 ||
+        static_cast<std::uint64_t>(to.size) < tensor::packed_nbytes(count, bits)) {
+        throw py::value_error("the packed bytes do not fit");
+    }
+    kernels::pack(bits, static_cast<const std::uint8_t*>(from.ptr), count,
+                  static_cast<std::uint8_t*>(to.ptr));
+}
+
 }  // namespace
 
 void bind_message_values(py::module_& module) {
+    module.def("pack", pack, py::arg("codes"), py::arg("bits"), py::arg("packed"),
+               "Pack the low bits of bytes, as ONNX packs its types of less than 8 bits.");
     module.def(
-        "hold_values", guarded([](const ProtoView& tensor, const Tensor& values) {
-            const EditLock lock(tensor.document);
-            return hold_values(tensor, values);
-        }),
-        py::arg("tensor"), py::arg("values"),
+        "hold_raw_data", guarded_edits(hold_raw_data), py::arg("tensor"), py::arg("buffer"),
+        "Set the raw_data of a TensorProto to the bytes of a buffer, which are not copied if "
+        "they are many.");
+    module.def(
+        "hold_values", guarded_edits(hold_values), py::arg("tensor"), py::arg("values"),
         "Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not "
         "copied. Return False if it has none in one place in memory, or in a file that is mapped.");
     module.def("loaded_raw_data", guarded(loaded_raw_data), py::arg("tensor"),

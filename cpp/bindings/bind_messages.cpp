@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
 #include "bindings/message_class.hpp"
-#include "bindings/new_attributes.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/value_types.hpp"
@@ -69,13 +69,16 @@ void bind_attribute(py::module_& module) {
         R"(The type as an AttributeType.
 
 If the file does not store the type, it is the type of the value that is present.)");
-    cls.def_property(
-        "value", attribute_value,
-        [](const Attribute& self, const py::object& value) { set_attribute_value(self, value); },
-        R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
+    cls.def_property_readonly(
+           "value", attribute_value,
+           R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
 A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. Assigning a
-value sets the type as well; a str or an array may be assigned, too.)");
+value sets the type as well; a str or an array may be assigned, too.)")
+        .def("_assign", edits([](const Attribute& self, const ProtoView& made) {
+                 edit::set_attribute_value(self, made);
+             }),
+             py::arg("made"), "Take the value of a new AttributeProto, which loses its own text.");
 }
 
 py::object wrap_type(Handle&& handle) {
@@ -87,22 +90,18 @@ void bind_value_info(py::module_& module) {
     wrapper_of("TypeProto") = wrap_type;
     auto cls = message_class<ValueInfo>(module, "ValueInfoProto", "The name and type of a value.");
     bind_fields(cls, "ValueInfoProto", {"type"});
-    cls.def_property(
+    cls.def_property_readonly(
         "dtype", value_dtype,
-        [](const ValueInfo& self, const py::object& dtype) { set_element_type(self, dtype); },
         "The element type of a tensor as a DataType, or None. A value without a type becomes a "
         "tensor.");
-    cls.def_property(
+    cls.def_property_readonly(
         "shape", value_shape,
-        [](const ValueInfo& self, const py::object& shape) { set_shape(self, shape); },
         R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
 Each dimension is an int, a str (`dim_param`) or None (unknown). Placeholders that exporters write for
 unknown sizes are None: `?`, `-1`, `None`, `unk__` with digits, negative numbers. `.proto` has them.)");
-    cls.def_property(
-        "type", value_type,
-        [](const ValueInfo& self, const py::object& type) { set_type(self, type); },
-        "The type as a TensorType, SequenceType, MapType, ..., or None.");
+    cls.def_property_readonly("type", value_type,
+                              "The type as a TensorType, SequenceType, MapType, ..., or None.");
 }
 
 void bind_function(py::module_& module) {

@@ -1,13 +1,13 @@
 // Functions of the module that make messages, and that fill new ones.
+#include <pybind11/stl.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
-#include "bindings/new_attributes.hpp"
-#include "bindings/new_tensors.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/value_types.hpp"
 
 namespace onnxmap::bindings {
 
@@ -42,12 +42,29 @@ Example:
         py::arg("message_type"), py::pos_only());
     module.def(
         "new_beside",
-        [](const ProtoView& view, std::string_view name) {
+        [](const ProtoView& view, std::string_view name, const py::kwargs& fields) {
             const auto& folder = view.document->store().external.folder();
-            return ProtoView{new_message(message_named(name), folder)};
+            Handle made = new_message(message_named(name), folder);
+            set_fields(made, fields);
+            return ProtoView{std::move(made)};
         },
-        py::arg("view"), py::arg("message_type"),
+        py::arg("view"), py::arg("message_type"), py::pos_only(),
         "Return a new message whose external data are in the folder of those of a view.");
+    module.def(
+        "find_message",
+        [](std::string_view name, const py::object& object) -> std::optional<ProtoView> {
+            auto found = find_message(name, object);
+            if (!found) return std::nullopt;
+            return ProtoView{*std::move(found)};
+        },
+        py::arg("message_type"), py::arg("object"),
+        "Return the message that an object of any library is or has; None if it is no such one.");
+    module.def(
+        "message_for",
+        [](std::string_view name, const py::object& object) {
+            return ProtoView{message_for(name, object)};
+        },
+        py::arg("message_type"), py::arg("object"), "The same, or raise TypeError.");
     module.def(
         "copy_into",
         [](const ProtoView& target, const py::object& message) {
@@ -57,32 +74,6 @@ Example:
         py::arg("target"), py::arg("message"),
         "Replace all fields of a message by those of another one. External tensors of an object of "
         "a model with another folder become inline ones, which refer to their files.");
-    module.def(
-        "tensor_of",
-        [](const py::object& values, bool copy) {
-            const ArrayMemory memory = copy ? ArrayMemory::copied : ArrayMemory::held;
-            return ProtoView{tensor_of(values, memory)};
-        },
-        py::arg("values"), py::arg("copy"),
-        R"(Return a new TensorProto with values that an initializer may be set to.
-
-Args:
-    copy: copy an array. Otherwise, the tensor refers to its memory if it is large.
-
-Raises:
-    TypeError: ONNX has no type for the elements.)");
-    module.def(
-        "new_attribute",
-        [](const py::object& name, const py::object& value, std::int32_t type) {
-            return ProtoView{new_attribute(name, value, type)};
-        },
-        py::arg("name"), py::arg("value"), py::arg("type"),
-        "Return a new AttributeProto; see make_attribute(). `type`: an AttributeType, or 0.");
-    module.def("type_message", type_message, py::arg("type"),
-               "Return the TypeProto of one of onnxmap.types; anything else as it is.");
-    module.def("stored_bytes", stored_bytes, py::arg("array"), py::arg("bits"),
-               "Return the raw_data of an array's elements as an array of bytes: a view of the "
-               "array if it has that layout.");
 }
 
 }  // namespace onnxmap::bindings

@@ -5,6 +5,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "model/attribute.hpp"
 #include "onnx/data_type.hpp"
 #include "onnx/schema.hpp"
 
@@ -71,6 +72,16 @@ py::list data_type_facts() {
     });
 }
 
+py::dict attribute_fields() {
+    py::dict fields;
+    for (const py::handle type : enum_values("AttributeProto.AttributeType").attr("values")()) {
+        const auto* const row =
+            model::field_of(static_cast<model::AttributeType>(type.cast<int>()));
+        if (row != nullptr) fields[type] = to_str(row->name);
+    }
+    return fields;
+}
+
 }  // namespace
 
 void bind_schema(py::module_& module) {
@@ -79,6 +90,8 @@ void bind_schema(py::module_& module) {
                "Return the members of an enum of the schema.");
     module.def("data_type_facts", data_type_facts,
                "Return name, number, bits, typed field and NumPy name of each element type.");
+    module.def("attribute_fields", attribute_fields,
+               "Return the field of the value of each AttributeType that has one.");
     module.def(
         "data_type_bits", [](std::int32_t number) { return info_of(number).bits; },
         py::arg("number"),

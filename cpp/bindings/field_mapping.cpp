@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "bindings/editing.hpp"
-#include "bindings/new_attributes.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/attribute.hpp"
 #include "model/entry_rules.hpp"
 
 namespace onnxmap::bindings {
@@ -116,18 +114,13 @@ std::vector<Handle> handles_at(const FieldMapping& self, std::span<const std::ui
     });
 }
 
-// A new entry. `before`: the attribute whose value changes, or null.
-Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value,
-                 const Handle* before = nullptr) {
+// A new entry. An attribute has its name already.
+Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value) {
+    const wire::FieldRow* const field = model::value_of_entries(*self.row);
+    if (field == nullptr) return original_for(self, self.row->type_name, value, true);
     if (value.is_none()) {
         throw py::type_error("the value of " + to_printable(py::repr(name)) +
                              " cannot be None; `del` removes an entry");
-    }
-    const wire::FieldRow* const field = model::value_of_entries(*self.row);
-    if (field == nullptr) {
-        const auto type_of = [&] { return model::Attribute(before->message()).type(); };
-        return attribute_of(name, value,
-                            {&self, before == nullptr ? 0 : below_guard(self, type_of)});
     }
     if (model::entry_kind(*self.row) == model::EntryKind::string &&
         !py::isinstance<py::str>(value)) {
@@ -151,12 +144,6 @@ void set_versions(const FieldMapping& self, std::span<const std::uint64_t> posit
         changed.push_back({positions[changed.size()], entry});
     }
     splice(self, *self.row, changed, positions);
-}
-
-std::optional<Handle> find_last(const FieldMapping& self, const py::str& name) {
-    const auto positions = positions_in(self, name);
-    if (positions.empty()) return std::nullopt;
-    return handles_at(self, std::span(positions).last(1)).front();
 }
 
 // The entries that a field is set to.
@@ -308,9 +295,7 @@ void warn_of_relabeling(const FieldMapping& self, const py::str& domain,
 
 void set_item(const FieldMapping& self, const py::object& key, const py::object& value) {
     const py::str name = checked_name(key);
-    const bool is_attribute = model::value_of_entries(*self.row) == nullptr;
-    const auto before = is_attribute ? find_last(self, name) : std::nullopt;
-    const Handle made = new_entry(self, name, value, before ? &*before : nullptr);
+    const Handle made = new_entry(self, name, value);
     const wire::FieldRow* const field = model::value_of_entries(*self.row);
     if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
         warn_of_relabeling(self, name, property_value(made, *field));

@@ -34,6 +34,8 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_save(module);
     bind_stats(module);
     bind_surgery(module);
+    module.def("add_setter", detail::add_setter, py::arg("cls"), py::arg("name"), py::arg("setter"),
+               "Let a function of an object and a value set a property.");
     module.def("seal", seal_classes,
                "Keep the classes from being changed, once they have all methods.");
 }

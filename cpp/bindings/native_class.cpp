@@ -57,6 +57,34 @@ void add_property(PyTypeObject* type, const PyGetSetDef& definition) {
                 owned(PyDescr_NewGetSet(type, &kept)));
 }
 
+void add_setter(const py::object& cls, const char* name, const py::object& setter) {
+    struct Property {
+        PyGetSetDef core;
+        py::object set;
+    };
+    const py::object found = cls.attr("__dict__")[name];
+    if (!PyType_Check(cls.ptr()) || Py_IS_TYPE(found.ptr(), &PyGetSetDescr_Type) == 0) {
+        throw py::type_error("a class has no such property");
+    }
+    const PyGetSetDef& core = *reinterpret_cast<PyGetSetDescrObject*>(found.ptr())->d_getset;
+    const getter get = [](PyObject* self, void* closure) {
+        const PyGetSetDef& read = static_cast<Property*>(closure)->core;
+        return read.get(self, read.closure);
+    };
+    const ::setter set = [](PyObject* self, PyObject* value, void* closure) {
+        if (value == nullptr) {
+            PyErr_SetString(PyExc_AttributeError, "a property cannot be deleted");
+            return -1;
+        }
+        const auto& function = static_cast<Property*>(closure)->set;
+        PyObject* const done = PyObject_CallFunctionObjArgs(function.ptr(), self, value, nullptr);
+        Py_XDECREF(done);
+        return done == nullptr ? -1 : 0;
+    };
+    add_property(reinterpret_cast<PyTypeObject*>(cls.ptr()),
+                 {core.name, get, set, core.doc, &kept_for_ever(Property{core, setter})});
+}
+
 void add_method(const py::object& cls, const char* name, const py::cpp_function& method) {
     py::setattr(cls, name, method);
     if (std::string_view(name) == "__eq__" && !cls.attr("__dict__").contains("__hash__")) {

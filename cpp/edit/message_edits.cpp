@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/attribute.hpp"
 #include "model/copied_external_values.hpp"
 #include "model/edit_tensor.hpp"
 #include "model/load.hpp"
@@ -111,6 +112,16 @@ void copy(const Handle& handle, const Handle& original, model::AbsentFields abse
 
 void merge(const Handle& handle, const Handle& original) {
     add_fields(handle, copied_for(handle, original));
+}
+
+void set_attribute_value(const Handle& attribute, const Handle& given) {
+    const Handle changed =
+        new_message(attribute.made.table(), attribute.document->store().external.folder());
+    copy(changed, attribute);
+    change_message(given, model::clear_documentation);
+    change_message(changed, model::clear_value);
+    merge(changed, given);
+    copy(attribute, changed);
 }
 
 Handle with_values_of(const Handle& tensor, const Handle& values) {

@@ -54,6 +54,9 @@ void copy(const Handle& handle, const Handle& original,
 /// Adds the fields of `original` to a message; see model::merge_from().
 void merge(const Handle& handle, const Handle& original);
 
+/// Gives an attribute the value and the type of another one. Clears the documentation of `given`.
+void set_attribute_value(const Handle& attribute, const Handle& given);
+
 /// A copy of a tensor with the values of another one. Clears the name of `values`.
 [[nodiscard]] Handle with_values_of(const Handle& tensor, const Handle& values);
 

@@ -46,29 +46,6 @@ const wire::FieldRow* field_of(AttributeType type) noexcept {
     return nullptr;
 }
 
-AttributeType list_of(AttributeType type) noexcept {
-    for (const TypeRow& row : kTypes) {
-        if (row.single == type) return row.list;
-    }
-    return AttributeType::none;
-}
-
-AttributeType element_of(AttributeType list) noexcept {
-    for (const TypeRow& row : kTypes) {
-        if (row.list == list) return row.single;
-    }
-    return AttributeType::none;
-}
-
-AttributeType type_of_attribute(std::string_view message) noexcept {
-    for (const TypeRow& row : kTypes) {
-        if (row.single_field->is_message() && row.single_field->type_name == message) {
-            return row.single;
-        }
-    }
-    return AttributeType::none;
-}
-
 void clear_value(const Document& document, const onnx::Message& attribute) {
     std::vector<const wire::FieldRow*> rows{&field<"AttributeProto.ref_attr_name">};
     for (const TypeRow& row : kTypes) {

@@ -35,15 +35,6 @@ enum class AttributeType : std::int32_t {
 /// The field that holds values of a type, or null if ONNX does not define the type.
 [[nodiscard]] const wire::FieldRow* field_of(AttributeType type) noexcept;
 
-/// The type of a list of values of a type; `none` for lists.
-[[nodiscard]] AttributeType list_of(AttributeType type) noexcept;
-
-/// The type of the elements of a list; `none` for other types.
-[[nodiscard]] AttributeType element_of(AttributeType list) noexcept;
-
-/// The type of an attribute that holds a message of a type like "TensorProto", or `none`.
-[[nodiscard]] AttributeType type_of_attribute(std::string_view message) noexcept;
-
 /// Removes the value of an AttributeProto, or the name of the attribute that it refers to.
 void clear_value(const Document& document, const onnx::Message& attribute);
 

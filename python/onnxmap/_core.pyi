@@ -72,7 +72,9 @@ __all__: list[str] = [
     "VIEW_KEYS",
     "ValueInfo",
     "ValueList",
+    "add_setter",
     "append_bytes",
+    "attribute_fields",
     "check_data_location",
     "check_in_place",
     "check_output",
@@ -83,6 +85,7 @@ __all__: list[str] = [
     "data_type_bits",
     "data_type_facts",
     "data_type_named",
+    "data_type_of",
     "dedupe",
     "document_of",
     "enum_values",
@@ -91,10 +94,11 @@ __all__: list[str] = [
     "extract",
     "file_locations",
     "file_paths",
+    "find_message",
     "find_neighbours",
     "folders_beneath",
-    "has_type",
     "hold_loaded",
+    "hold_raw_data",
     "hold_values",
     "inline_functions",
     "is_plain_location",
@@ -114,13 +118,14 @@ __all__: list[str] = [
     "map_keys",
     "match_lists",
     "merge",
+    "message_for",
     "message_type_of",
     "new",
-    "new_attribute",
     "new_beside",
     "numpy_dtype",
     "option_names",
     "optional_value",
+    "pack",
     "parse_text",
     "plan_bulk",
     "plan_stats",
@@ -141,13 +146,10 @@ __all__: list[str] = [
     "sort",
     "start_stream",
     "state_variables",
-    "stored_bytes",
     "strip",
     "take_locations",
-    "tensor_of",
     "tensor_path",
     "text_form",
-    "type_message",
     "unused_bytes",
     "usable_cpus",
     "use_kernels",
@@ -589,7 +591,7 @@ class ProtoView(_messages.ProtoView):
         """
         ...
 
-class AttributeMapping(_mappings.FieldMapping[Attribute]):
+class AttributeMapping(_mappings.AttributeMapping):
     """
     Attributes by name, in file order.
 
@@ -598,15 +600,27 @@ class AttributeMapping(_mappings.FieldMapping[Attribute]):
     a pickle is a dict.
     """
 
-    def __getitem__(self, key: str) -> Attribute:
+    @property
+    def _message(self) -> ProtoView:
         """
-        Return self[key].
+        The message that has the attributes.
+        """
+
+    def _set(self, name: str, made: ProtoView) -> None:
+        """
+        Give a name this attribute.
         """
         ...
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def _set_default(self, name: str, made: ProtoView | None) -> Attribute:
         """
-        Set self[key] to value.
+        Return the attribute of a name; if there is none, add this one first.
+        """
+        ...
+
+    def __getitem__(self, key: str) -> Attribute:
+        """
+        Return self[key].
         """
         ...
 
@@ -618,7 +632,7 @@ class AttributeMapping(_mappings.FieldMapping[Attribute]):
 
     def setdefault(self, key: str, default: Any = None) -> Attribute:
         """
-        Return the value of a key; if there is none, give it the default first.
+        Return the attribute of a name; if there is none, make one of the default first.
         """
         ...
 
@@ -685,7 +699,7 @@ class StringMapping(_mappings.FieldMapping[str]):
         """
         ...
 
-class Node(_display.Tabled):
+class Node(_messages.Node):
     """
     A node of a graph or function.
     """
@@ -781,7 +795,7 @@ class Node(_display.Tabled):
         The source message under the exact names of onnx.proto.
         """
 
-class Attribute(_display.Tabled):
+class Attribute(_messages.Attribute):
     """
     An attribute of a node.
     """
@@ -795,20 +809,6 @@ class Attribute(_display.Tabled):
     @doc_string.setter
     def doc_string(self, arg1: str) -> None: ...
     @property
-    def name(self) -> str:
-        """
-        AttributeProto.name
-        """
-
-    @name.setter
-    def name(self, arg1: str) -> None: ...
-    @property
-    def proto(self) -> ProtoView:
-        """
-        The source message under the exact names of onnx.proto.
-        """
-
-    @property
     def ref_attr_name(self) -> str:
         """
         AttributeProto.ref_attr_name
@@ -816,14 +816,6 @@ class Attribute(_display.Tabled):
 
     @ref_attr_name.setter
     def ref_attr_name(self, arg1: str) -> None: ...
-    @property
-    def type(self) -> AttributeType:
-        """
-        The type as an AttributeType.
-
-        If the file does not store the type, it is the type of the value that is present.
-        """
-
     @property
     def value(self) -> Any:
         """
@@ -835,8 +827,36 @@ class Attribute(_display.Tabled):
 
     @value.setter
     def value(self, arg1: Any) -> None: ...
+    @property
+    def name(self) -> str:
+        """
+        AttributeProto.name
+        """
+        ...
 
-class ValueInfo(_display.Tabled):
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+        ...
+
+    @property
+    def type(self) -> AttributeType:
+        """
+        The type as an AttributeType.
+
+        If the file does not store the type, it is the type of the value that is present.
+        """
+        ...
+
+    def _assign(self, made: ProtoView) -> None:
+        """
+        Take the value of a new AttributeProto, which loses its own text.
+        """
+        ...
+
+class ValueInfo(_messages.ValueInfo):
     """
     The name and type of a value.
     """
@@ -874,12 +894,6 @@ class ValueInfo(_display.Tabled):
     @name.setter
     def name(self, arg1: str) -> None: ...
     @property
-    def proto(self) -> ProtoView:
-        """
-        The source message under the exact names of onnx.proto.
-        """
-
-    @property
     def shape(self) -> tuple[int | str | None, ...] | None:
         """
         The dimensions of a tensor as a tuple, or None if the rank is unknown.
@@ -900,8 +914,14 @@ class ValueInfo(_display.Tabled):
 
     @type.setter
     def type(self, arg1: Any) -> None: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+        ...
 
-class Function(_messages.Body):
+class Function(_messages.Function):
     """
     A function that the model defines.
     """
@@ -1894,22 +1914,6 @@ class Initializers(_mappings.Initializers):
         """
         ...
 
-    def replace(self, name: str, values: Any) -> None:
-        """
-        Replace the values of an initializer, whose type and shape stay.
-
-        Args:
-            name: the name of the initializer.
-            values: as for an assignment. Numbers of another type are converted as by NumPy's `astype`; large
-                arrays of the same type are not copied.
-
-        Raises:
-            KeyError: there is no initializer of this name.
-            ValueError: the values have another shape.
-            TypeError: the initializer has integers or strings, and the values do not.
-        """
-        ...
-
     def views(self, names: Sequence[str] | str | None = None) -> dict[str, numpy.ndarray[Any, Any]]:
         """
         Return the initializers as read-only arrays by name; see `Model.views`.
@@ -1919,6 +1923,24 @@ class Initializers(_mappings.Initializers):
     def _evict(self, names: Any) -> None:
         """
         See `Model.evict`.
+        """
+        ...
+
+    def _replace(self, name: str, made: ProtoView) -> None:
+        """
+        Give an initializer the values of a new tensor. Raise KeyError if there is none.
+        """
+        ...
+
+    def _set(self, name: str, made: ProtoView) -> None:
+        """
+        Give an initializer the values of a new tensor, or add it.
+        """
+        ...
+
+    def _set_default(self, name: str, made: ProtoView | None) -> Tensor:
+        """
+        Return the initializer of a name; if there is none, add this tensor first.
         """
         ...
 
@@ -1956,12 +1978,6 @@ class Initializers(_mappings.Initializers):
     def __getitem__(self, key: str) -> Tensor:
         """
         Return self[key].
-        """
-        ...
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        """
-        Set self[key] to value.
         """
         ...
 
@@ -2603,9 +2619,19 @@ class Stats:
         The bytes that are read, or made by decoding.
         """
 
+def add_setter(cls: Any, name: str, setter: Any) -> None:
+    """
+    Let a function of an object and a value set a property.
+    """
+
 def append_bytes(document: Document, path: bytes, bytes: bytes, sync: bool) -> None:
     """
     Append bytes to the file that a document was loaded from.
+    """
+
+def attribute_fields() -> dict[int, str]:
+    """
+    Return the field of the value of each AttributeType that has one.
     """
 
 def check_data_location(folder: bytes, location: bytes) -> None: ...
@@ -2665,6 +2691,11 @@ def data_type_named(name: Any) -> int:
     Return the number of the type with this name of ONNX or NumPy, or spelling; 0 for none.
     """
 
+def data_type_of(dtype: Any) -> int:
+    """
+    Return the number of the DataType of a numpy.dtype; 0 if there is none.
+    """
+
 def dedupe(document: Document) -> builtins.list[tuple[str, str]]:
     """
     See `Model.dedupe`.
@@ -2703,6 +2734,11 @@ def file_paths(document: Document) -> dict[str, str | None]:
     Return the path of each of these files by location; None if it is no local file.
     """
 
+def find_message(message_type: str, object: Any) -> ProtoView | None:
+    """
+    Return the message that an object of any library is or has; None if it is no such one.
+    """
+
 def find_neighbours(
     folders: collections.abc.Sequence[bytes],
     but: collections.abc.Sequence[bytes],
@@ -2710,11 +2746,6 @@ def find_neighbours(
     locations_in_text: _protocols.LocationsInText,
 ) -> Neighbours: ...
 def folders_beneath(sync: bool) -> FoldersBeneath: ...
-def has_type(dtype: Any) -> bool:
-    """
-    Return whether ONNX has a type for a numpy.dtype.
-    """
-
 def hold_loaded(
     tensor: ProtoView,
     offset: typing.SupportsInt | typing.SupportsIndex,
@@ -2722,6 +2753,11 @@ def hold_loaded(
 ) -> None:
     """
     Set the raw_data of a TensorProto to bytes of the file from which its model was loaded, which are not copied.
+    """
+
+def hold_raw_data(tensor: ProtoView, buffer: Any) -> None:
+    """
+    Set the raw_data of a TensorProto to the bytes of a buffer, which are not copied if they are many.
     """
 
 def hold_values(tensor: ProtoView, values: Tensor) -> bool:
@@ -2829,6 +2865,11 @@ def merge(a: Document, b: Document, connect: Any, prefix: str, share: Any) -> Do
     See `onnxmap.merge`.
     """
 
+def message_for(message_type: str, object: Any) -> ProtoView:
+    """
+    The same, or raise TypeError.
+    """
+
 def message_type_of(object: Any) -> str:
     """
     Return the type of a message, like "NodeProto"; an empty string for other objects.
@@ -2853,14 +2894,7 @@ def new(message_type: str, /, **kwargs: Any) -> ProtoView:
         >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"])
     """
 
-def new_attribute(
-    name: Any, value: Any, type: typing.SupportsInt | typing.SupportsIndex
-) -> ProtoView:
-    """
-    Return a new AttributeProto; see make_attribute(). `type`: an AttributeType, or 0.
-    """
-
-def new_beside(view: ProtoView, message_type: str) -> ProtoView:
+def new_beside(view: ProtoView, message_type: str, /, **kwargs: Any) -> ProtoView:
     """
     Return a new message whose external data are in the folder of those of a view.
     """
@@ -2878,6 +2912,11 @@ def option_names() -> dict[str, tuple[str, ...]]:
 def optional_value(optional: ProtoView) -> ProtoView | None:
     """
     Return the message that an OptionalProto holds, or None.
+    """
+
+def pack(codes: Any, bits: typing.SupportsInt | typing.SupportsIndex, packed: Any) -> None:
+    """
+    Pack the low bits of bytes, as ONNX packs its types of less than 8 bits.
     """
 
 def parse_text(text: str, message: str, parse: Any) -> bytes:
@@ -3012,13 +3051,6 @@ def start_stream(
     threads: typing.SupportsInt | typing.SupportsIndex,
 ) -> Stream: ...
 def state_variables(arg0: ProtoView) -> builtins.list[str]: ...
-def stored_bytes(
-    array: Any, bits: typing.SupportsInt | typing.SupportsIndex
-) -> numpy.ndarray[Any, Any]:
-    """
-    Return the raw_data of an array's elements as an array of bytes: a view of the array if it has that layout.
-    """
-
 def strip(document: Document, doc_strings: bool, metadata: bool, value_infos: bool) -> None:
     """
     See `Model.strip`.
@@ -3029,17 +3061,6 @@ def take_locations(document: Document) -> dict[int, bytes]:
     Remove the locations of tensors that also have values. Return them by position.
     """
 
-def tensor_of(values: Any, copy: bool) -> ProtoView:
-    """
-    Return a new TensorProto with values that an initializer may be set to.
-
-    Args:
-        copy: copy an array. Otherwise, the tensor refers to its memory if it is large.
-
-    Raises:
-        TypeError: ONNX has no type for the elements.
-    """
-
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.
@@ -3048,11 +3069,6 @@ def tensor_path(tensor: Tensor) -> str:
 def text_form(head: bytes) -> str | None:
     """
     Return "textproto" or "json" if a file that begins with these bytes is a model in that form, else None.
-    """
-
-def type_message(type: Any) -> Any:
-    """
-    Return the TypeProto of one of onnxmap.types; anything else as it is.
     """
 
 def unused_bytes(document: Document) -> dict[str, int]:

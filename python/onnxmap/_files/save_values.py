@@ -11,7 +11,7 @@ import numpy as np
 from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._files.load_values import message_of_kind
-from onnxmap._make.tensors import text_bytes
+from onnxmap._make.tensor_values import tensor_of, text_bytes
 from onnxmap._write.documents import write_message
 from onnxmap._write.options import SaveReport
 
@@ -50,7 +50,7 @@ def save_tensor(
         SaveError: the tensor has more than 2 GiB (`save.too_large`).
         The other errors of `save`.
     """
-    made = _core.tensor_of(array, copy=False)
+    made = tensor_of(array, copy=False)
     if not name and isinstance(array, _core.Tensor):
         name = array.name
     if name:
@@ -152,6 +152,6 @@ def _optional(value: Any) -> Message:
 
 
 _MAKERS: dict[Kind, Callable[[Any], Message]] = {
-    "tensor": partial(_core.tensor_of, copy=False), "sequence": _sequence, "map": _map,
+    "tensor": partial(tensor_of, copy=False), "sequence": _sequence, "map": _map,
     "optional": _optional,
 }  # fmt: skip

@@ -19,6 +19,7 @@ from onnxmap._files.load import loads, wrap
 from onnxmap._files.model import Model
 from onnxmap._files.save import written_of
 from onnxmap._make.messages import make_graph, make_model
+from onnxmap._make.tensor_values import tensor_of
 from onnxmap._read.npz_archive import model_of, open_regular
 from onnxmap._show.display import describe_html
 from onnxmap._write.documents import write_weights
@@ -287,7 +288,7 @@ def rebase(model: Model, other: Any, strict: bool, keys: Keys) -> RebaseReport:
             continue
         new[name] = value = given[renamed[name]]
         is_tensor = isinstance(value, _core.Tensor)
-        found = value if is_tensor else wrap(_core.tensor_of(value, copy=False))
+        found = value if is_tensor else wrap(tensor_of(value, copy=False))
         if (found.dtype, found.shape) != (tensor.dtype, tensor.shape):
             wrong.append(f"{name!r} is {_kind(tensor)}, not {_kind(found)}")
         report.matched.append(name)

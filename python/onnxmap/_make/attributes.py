@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxmap import _core
 from onnxmap._base.enums import AttributeType
 from onnxmap._base.new_message import Message, new_message
+from onnxmap._make.attribute_values import new_attribute
 
 
 def make_attribute(
@@ -34,7 +34,7 @@ def make_attribute(
     kind = 0 if attr_type is None else int(AttributeType(attr_type))
     if kind == 0 and attr_type is not None:
         raise TypeError(f"attribute {name!r}: no value has the type UNDEFINED")
-    attribute = _core.new_attribute(name, value, kind)
+    attribute = new_attribute(name, value, kind)
     if doc_string:
         attribute.doc_string = doc_string
     return attribute

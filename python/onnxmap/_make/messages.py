@@ -13,6 +13,7 @@ from typing import Any
 from onnxmap import _core
 from onnxmap._base.enums import Version
 from onnxmap._base.new_message import Message, new_message
+from onnxmap._make.attribute_values import new_attribute
 from onnxmap._make.tensors import tensor_message
 
 # The version of ONNX's own operators that came with the newest version of the format.
@@ -56,7 +57,7 @@ def make_node(
     )  # fmt: skip
     for key, value in sorted(attributes.items()):
         if value is not None:
-            node.attribute.append(_core.new_attribute(key, value, 0))
+            node.attribute.append(new_attribute(key, value))
     return node
 
 

@@ -12,7 +12,8 @@ from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._base.new_message import Message, new_message
 from onnxmap._base.text import counted
-from onnxmap._make.types import ElementType, element_type
+from onnxmap._make.tensor_values import stored_bytes, tensor_of, text_bytes
+from onnxmap._make.type_values import ElementType, element_type
 
 _Array = np.ndarray[Any, Any]
 _FLOAT8 = frozenset({
@@ -64,7 +65,7 @@ def make_tensor(
 
 def tensor_message(given: Any) -> Any:
     """Return a message for a tensor, which may be a message already, a Tensor or an array."""
-    return given if _core.message_type_of(given) else _core.tensor_of(given, copy=True)
+    return given if _core.message_type_of(given) else tensor_of(given, copy=True)
 
 
 def _texts(vals: Any) -> list[bytes]:
@@ -72,15 +73,6 @@ def _texts(vals: Any) -> list[bytes]:
     if not isinstance(vals, np.ndarray):
         vals = np.asarray(vals, dtype=object)  # an array of NumPy's texts drops zeros at the end
     return [text_bytes(text) for text in vals.ravel().tolist()]
-
-
-def text_bytes(text: Any) -> bytes:
-    """Return the bytes of a text, which may hold bytes that are not UTF-8 as surrogates."""
-    if isinstance(text, str):
-        return text.encode("utf-8", "surrogateescape")
-    if isinstance(text, bytes):
-        return text
-    raise TypeError(f"a string is a str or bytes, not {type(text).__name__}")
 
 
 def _elements(kind: DataType, vals: Any) -> _Array:
@@ -112,7 +104,7 @@ def _entries(kind: DataType, values: Any) -> Iterable[Any]:
     if kind in (DataType.COMPLEX64, DataType.COMPLEX128):
         values = values.view(np.float32 if kind == DataType.COMPLEX64 else np.float64)
     elif kind.bits in (2, 4):
-        values = _core.stored_bytes(values, kind.bits)
+        values = stored_bytes(values, kind.bits)
     elif kind in (DataType.FLOAT16, DataType.BFLOAT16):
         values = values.view(np.uint16)
     elif kind.bits <= 8 and kind != DataType.INT8:
@@ -126,7 +118,7 @@ def _raw_bytes(kind: DataType, count: int, vals: Any) -> bytes:
     if isinstance(vals, _core.Tensor):
         vals = vals.tobytes()
     if isinstance(vals, np.ndarray):
-        vals = _core.stored_bytes(vals, kind.bits).tobytes()
+        vals = stored_bytes(vals, kind.bits).tobytes()
     if not isinstance(vals, bytes):
         raise TypeError(f"raw values are bytes or an array, not {type(vals).__name__}")
     needed = -(-count * kind.bits // 8)

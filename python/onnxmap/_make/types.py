@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnxmap import _core
-from onnxmap._base.enums import DataType
 from onnxmap._base.new_message import Message, new_message
+from onnxmap._make.type_values import ElementType, type_message
 from onnxmap.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType
 
 ShapeArgument = Sequence["int | str | None"]
-ElementType = Any  # a DataType, its number or name, or a NumPy type
-
-
-def element_type(given: ElementType) -> int:
-    """Return the number of an element type that is given as number, name or NumPy type."""
-    return int(given) if isinstance(given, int) else int(DataType(given))
 
 
 def make_tensor_type_proto(
@@ -59,7 +52,7 @@ def make_sparse_tensor_type_proto(
 
 
 def _tensor_type(cls: Any, elem_type: Any, shape: Any, denotation: Any) -> Message:
-    return _core.type_message(cls(elem_type, shape, denotation or ()))
+    return type_message(cls(elem_type, shape, denotation or ()))
 
 
 def make_sequence_type_proto(inner_type_proto: Any) -> Message:
@@ -72,7 +65,7 @@ def make_sequence_type_proto(inner_type_proto: Any) -> Message:
     Raises:
         TypeError: the type is neither.
     """
-    return _core.type_message(SequenceType(inner_type_proto))
+    return type_message(SequenceType(inner_type_proto))
 
 
 def make_optional_type_proto(inner_type_proto: Any) -> Message:
@@ -85,7 +78,7 @@ def make_optional_type_proto(inner_type_proto: Any) -> Message:
     Raises:
         TypeError: the type is neither.
     """
-    return _core.type_message(OptionalType(inner_type_proto))
+    return type_message(OptionalType(inner_type_proto))
 
 
 def make_map_type_proto(key_type: ElementType, value_type: Any) -> Message:
@@ -99,7 +92,7 @@ def make_map_type_proto(key_type: ElementType, value_type: Any) -> Message:
         ValueError: ONNX has no such element type.
         TypeError: the type of the values is neither.
     """
-    return _core.type_message(MapType(key_type, value_type))
+    return type_message(MapType(key_type, value_type))
 
 
 def make_value_info(name: str, type_proto: Any, doc_string: str = "") -> Message:
@@ -118,7 +111,7 @@ def make_value_info(name: str, type_proto: Any, doc_string: str = "") -> Message
     Example:
         >>> onnxmap.make_value_info("ids", ("int64", ["batch", 128]))  # doctest: +SKIP
     """
-    kind = _core.type_message(type_proto)
+    kind = type_message(type_proto)
     required = {"name": name, "type": kind}
     return new_message("ValueInfoProto", required, doc_string=doc_string or None)
 

@@ -1,4 +1,7 @@
-"""Gives the classes of `_core` their methods in Python, and then seals them. Imported once."""
+"""Gives the classes of `_core` their methods in Python, and then seals them. Imported once.
+
+A method `_set_NAME` sets the property NAME, which the core reads.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,31 @@ from types import FunctionType, GenericAlias, GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._methods.display import Displayed, Tabled
+from onnxmap._methods.display import Displayed
 from onnxmap._methods.lists import MessageList, UnknownFieldList, ValueList
-from onnxmap._methods.mappings import ByName, FieldMapping, Initializers
-from onnxmap._methods.messages import Body, Graph, OperatorSet, ProtoView
+from onnxmap._methods.mappings import AttributeMapping, ByName, FieldMapping, Initializers
+from onnxmap._methods.messages import (
+    Attribute,
+    Function,
+    Graph,
+    Node,
+    OperatorSet,
+    ProtoView,
+    ValueInfo,
+)
 from onnxmap._methods.tensors import SparseTensor, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 METHODS: dict[str, type] = {
-    "Attribute": Tabled,
-    "AttributeMapping": FieldMapping,
-    "Function": Body,
+    "Attribute": Attribute,
+    "AttributeMapping": AttributeMapping,
+    "Function": Function,
     "Graph": Graph,
     "Initializers": Initializers,
     "MessageList": MessageList,
-    "Node": Tabled,
+    "Node": Node,
     "OperatorSet": OperatorSet,
     "OpsetMapping": FieldMapping,
     "ProtoView": ProtoView,
@@ -31,7 +42,7 @@ METHODS: dict[str, type] = {
     "StringMapping": FieldMapping,
     "Tensor": Tensor,
     "UnknownFieldList": UnknownFieldList,
-    "ValueInfo": Tabled,
+    "ValueInfo": ValueInfo,
     "ValueList": ValueList,
 }
 _MESSAGES = [
@@ -55,7 +66,10 @@ def members(methods: type, cls: type) -> Iterator[tuple[str, object]]:
 
 def _attach(cls: type, methods: type) -> None:
     for name, member in members(methods, cls):
-        setattr(cls, name, member)
+        if hasattr(cls, property_name := name.removeprefix("_set_")) and property_name != name:
+            _core.add_setter(cls, property_name, member)
+        else:
+            setattr(cls, name, member)
     for base in methods.__mro__:
         if base.__module__ == "collections.abc":
             base.register(cls)  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from onnxmap import _core
+from onnxmap._base.later import import_module
 from onnxmap._methods.display import Tabled
 
 Item = TypeVar("Item")
@@ -52,6 +53,23 @@ class FieldMapping(Named[Item]):
         return dict, (dict(self),)
 
 
+class AttributeMapping(FieldMapping[_core.Attribute]):
+    """What attributes by name get. The core takes attributes, and Python makes them of values."""
+
+    if TYPE_CHECKING:
+
+        def _set(self, name: str, made: _core.ProtoView) -> None: ...
+        def _set_default(self, name: str, made: _core.ProtoView | None) -> _core.Attribute: ...
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._set(key, _attribute_values().entry_of(self, key, value))
+
+    def setdefault(self, key: str, default: Any = None) -> _core.Attribute:
+        """Return the attribute of a name; if there is none, make one of the default first."""
+        made = None if key in self else _attribute_values().entry_of(self, key, default)
+        return self._set_default(key, made)
+
+
 class ByName(Named[Item]):
     """What the initializers of a graph get."""
 
@@ -74,13 +92,46 @@ class Initializers(ByName[_core.Tensor]):
         @overload
         def rename(self, old: str, new: str) -> None: ...
         def rename(self, old: Any, new: Any = None) -> None: ...
-        def replace(self, name: str, values: Any) -> None: ...
         def views(
             self, names: Sequence[str] | str | None = None
         ) -> dict[str, np.ndarray[Any, Any]]: ...
         def _evict(self, names: Any) -> None: ...
+        def _replace(self, name: str, made: _core.ProtoView) -> None: ...
+        def _set(self, name: str, made: _core.ProtoView) -> None: ...
+        def _set_default(self, name: str, made: _core.ProtoView | None) -> _core.Tensor: ...
         def _prefetch(self, names: Any) -> None: ...
         def _residency(self, names: Any) -> dict[str, tuple[int, int]]: ...
         def _selected(self, names: Any) -> Iterable[str]: ...
         @property
         def _stored_nbytes(self) -> int: ...
+
+    def __setitem__(self, key: str, values: Any) -> None:
+        self._set(key, _initializer_values().values_for(self, key, values))
+
+    def setdefault(self, name: str, values: Any = None) -> _core.Tensor:
+        """Return the initializer of a name; if there is none, add one with these values first."""
+        made = None if name in self else _initializer_values().values_for(self, name, values)
+        return self._set_default(name, made)
+
+    def replace(self, name: str, values: Any) -> None:
+        """Replace the values of an initializer, whose type and shape stay.
+
+        Args:
+            name: the name of the initializer.
+            values: as for an assignment. Numbers of another type are converted as by NumPy's
+                `astype`; large arrays of the same type are not copied.
+
+        Raises:
+            KeyError: there is no initializer of this name.
+            ValueError: the values have another shape.
+            TypeError: the initializer has integers or strings, and the values do not.
+        """
+        self._replace(name, _initializer_values().replacement_for(self, name, values))
+
+
+def _attribute_values() -> Any:
+    return import_module("onnxmap._make.attribute_values")
+
+
+def _initializer_values() -> Any:
+    return import_module("onnxmap._make.initializer_values")

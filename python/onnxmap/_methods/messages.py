@@ -16,6 +16,50 @@ if TYPE_CHECKING:
     from onnxmap.types import Use
 
 
+class Node(Tabled):
+    """What a Node of `_core` gets."""
+
+    def _set_attributes(self, given: Any) -> None:
+        import_module("onnxmap._make.attribute_values").set_entries(self, "attribute", given)
+
+
+class Attribute(Tabled):
+    """What an Attribute of `_core` gets."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def proto(self) -> _core.ProtoView: ...
+        @property
+        def type(self) -> Any: ...
+        def _assign(self, made: _core.ProtoView) -> None: ...
+
+    def _set_value(self, given: Any) -> None:
+        make = import_module("onnxmap._make.attribute_values")
+        self._assign(make.attribute_of(self.name, given, self.proto, self.type))
+
+
+class ValueInfo(Tabled):
+    """What a ValueInfo of `_core` gets."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def proto(self) -> _core.ProtoView: ...
+
+    def _set_dtype(self, given: Any) -> None:
+        import_module("onnxmap._make.type_values").set_element_type(self, given)
+
+    def _set_shape(self, given: Any) -> None:
+        import_module("onnxmap._make.type_values").set_shape(self, given)
+
+    def _set_type(self, given: Any) -> None:
+        make = import_module("onnxmap._make.type_values")
+        _core.set_property(self.proto, "type", make.type_message(given))
+
+
 class Body(Tabled):
     """What a Graph and a Function of `_core` get."""
 
@@ -36,6 +80,13 @@ class Body(Tabled):
     insert_after = surgery.insert_after
     insert_before = surgery.insert_before
     replace = surgery.replace
+
+
+class Function(Body):
+    """What a Function of `_core` gets."""
+
+    def _set_attribute_protos(self, given: Any) -> None:
+        import_module("onnxmap._make.attribute_values").set_entries(self, "attribute_proto", given)
 
 
 class Graph(Body):

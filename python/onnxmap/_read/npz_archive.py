@@ -19,6 +19,7 @@ from onnxmap import _core
 from onnxmap._base.enums import DataType
 from onnxmap._base.text import counted
 from onnxmap._make.messages import make_graph, make_model
+from onnxmap._make.tensor_values import tensor_of
 from onnxmap.errors import LimitError, ParseError, warn
 
 _MOST_HEADER = 10_000  # bytes: as many as NumPy reads
@@ -136,7 +137,7 @@ class _Array:
     @property
     def is_known(self) -> bool:
         """Whether ONNX has a type of such numbers."""
-        return _core.has_type(self.dtype.newbyteorder("="))
+        return _core.data_type_of(self.dtype.newbyteorder("=")) != 0
 
     def without_values(self) -> Any:
         data_type = DataType(self.dtype.newbyteorder("="))  # type: ignore[arg-type]
@@ -144,7 +145,7 @@ class _Array:
 
     def of_strings(self) -> Any:
         with self.archive.open(self.member) as content:
-            return _core.tensor_of(npy.read_array(content, allow_pickle=False), copy=True)
+            return tensor_of(npy.read_array(content, allow_pickle=False), copy=True)
 
     def in_file(self, file: ArchiveFile) -> Any:
         """The TensorProto of a range of the file; None if the array must be decoded."""

@@ -73,11 +73,14 @@ ROOMS = [
 ]  # fmt: skip
 # Only these may import a room above them, inside functions: they name what is used later. Others
 # may import `interop` there, which needs optional libraries.
-LATER = {"", "_files.model", "_methods.messages", "_methods.surgery", "_methods.tensors"}
+LATER = {
+    "", "_files.model", "_methods.mappings", "_methods.messages", "_methods.surgery",
+    "_methods.tensors",
+}  # fmt: skip
 
 # Lines of code of the package, the commands, the report and the core together. It only falls: a
 # feature raises it in a commit that says by how much and why. `tools/count_code.py` has the parts.
-MOST_LINES_OF_CODE = 51_502
+MOST_LINES_OF_CODE = 51_392
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
