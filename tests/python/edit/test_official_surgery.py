@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -40,8 +40,11 @@ REFUSED = object()
 # What a caller has to decide, and no other call can help with.
 EXPECTED = re.compile(
     r"^_ is an output already$|: pass outputs=True$|^IR version _ cannot become _|\w\(\)|"
-    r"set model.opset_imports"
+    r"set model.opset_imports|which would use it$|state it with graph.value_infos.append|"
+    r"add an Identity node instead$|^Constant nodes are ONNX_"
 )
+# Identity copies, and a matrix product adds numbers in another order if its matrix is no view any
+# longer, as the output of Transpose is one.
 WITH_IDENTITY = {"insert_after", "insert_before", "merge", "replace"}
 OUTSIDE: dict[str, Any] = {"external_data": "w.data", "size_threshold_bytes": 0}
 SAVES: dict[str, dict[str, Any]] = {
@@ -90,29 +93,33 @@ def computed(message: ModelProto, feed: Feed) -> Feed:
     return outputs
 
 
-def assert_same(found: Any, wanted: Any, what: str) -> None:
+def assert_same(found: Any, wanted: Any, what: str, is_copied: bool = False) -> None:
+    """Compare outputs. `is_copied`: sums may have another order."""
     assert type(found) is type(wanted), what
     if isinstance(wanted, dict):
         assert found.keys() == wanted.keys(), what
         for name, value in wanted.items():
-            assert_same(found[name], value, what)
+            assert_same(found[name], value, what, is_copied)
     elif isinstance(wanted, list):
         assert len(found) == len(wanted), what
         for one, other in zip(found, wanted, strict=True):
-            assert_same(one, other, what)
+            assert_same(one, other, what, is_copied)
     elif isinstance(wanted, np.ndarray):
         assert found.dtype == wanted.dtype, what
-        np.testing.assert_array_equal(found, wanted, err_msg=what)
+        if is_copied and found.dtype.kind == "f":
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6, err_msg=what)
+        else:
+            np.testing.assert_array_equal(found, wanted, err_msg=what)
     else:
         assert found == wanted, what
 
 
-def in_float16(message: ModelProto) -> ModelProto:
-    """The model with numbers that float16 has as well."""
+def in_float16(message: ModelProto, kept: Container[str]) -> ModelProto:
+    """The model with numbers that float16 has as well, but for those of some initializers."""
     made = ModelProto()
     made.CopyFrom(message)
     for tensor in made.graph.initializer:
-        if tensor.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        if tensor.data_type in (TensorProto.FLOAT, TensorProto.DOUBLE) and tensor.name not in kept:
             values = numpy_helper.to_array(tensor)
             with np.errstate(over="ignore"):
                 halves = values.astype(np.float16).astype(values.dtype)
@@ -176,15 +183,18 @@ def test_what_a_model_computes_stays(part: int, tmp_path: Path) -> None:
                 both = found.keys() & wanted.keys()
                 assert both == wanted.keys() or change in MAKERS, what
                 assert_same({each: found[each] for each in both},
-                            {each: wanted[each] for each in both}, what)  # fmt: skip
+                            {each: wanted[each] for each in both},
+                            what, change in WITH_IDENTITY)  # fmt: skip
                 assert errors(model) <= broken, what
                 done[change] += 1
         for save in SAVES:
             model = loads(message)
             copy = saved(save, model, tmp_path, refusals)
             if copy is not REFUSED:
-                is_rounded = save == "float16"  # after remedies, constants are initializers
-                outputs = run(in_float16(whole_message(model)), feed) if is_rounded else wanted
+                outputs = wanted
+                if save == "float16":  # after remedies, constants are initializers
+                    kept = copy.initializers.keys()  # they decide a shape, as the scales of Resize
+                    outputs = run(in_float16(whole_message(model), kept), feed)
                 assert_same(run(copy, feed), outputs, f"{save}: {name}")
                 done[save] += 1
     assert {*CHANGES, *SAVES} <= done.keys(), done

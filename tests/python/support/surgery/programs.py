@@ -129,7 +129,7 @@ def _set_dims(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
     """Numbers become names, which keep all shapes, or the other way round."""
     sizes: dict[Any, int] = {}
     for value in model.graph.inputs:
-        sizes.update(zip(value.type.shape or (), feed[value.name].shape, strict=False))
+        sizes.update(zip(value.shape or (), np.shape(feed[value.name]), strict=False))
     names = list(model.graph.dimension_params)
     if names and rng.random() < 0.6:
         name = rng.choice(names)
