@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/editing.hpp"
+#include "bindings/field_encoding.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
@@ -33,117 +34,25 @@ void warn_of_repeated(const FieldMapping& self, std::optional<std::string_view> 
     self.warned_at = now;
 }
 
-// The positions of all entries of a name, in either spelling, ascending.
-std::vector<std::uint64_t> positions_of(const FieldMapping& self, const model::FieldIndex& fields,
-                                        std::string_view name) {
-    const auto entries = model::named_entries(*self.document, fields, *self.row);
-    std::vector<std::uint64_t> positions = entries.positions(name);
-    if (const auto other = model::other_spelling(*self.row, name)) {
-        std::ranges::copy(entries.positions(*other), std::back_inserter(positions));
-        std::ranges::sort(positions);
-    }
-    return positions;
-}
-
-// Calls work(entry) for each entry of a name, in order.
-template <class Work>
-void for_each_named(const FieldMapping& self, std::string_view name, Work&& work) {
-    const onnx::Message message = self.message();
-    if (self.document->is_followed(message)) {
-        const auto fields = self.document->index(message);
-        for (const std::uint64_t each : positions_of(self, *fields, name)) {
-            work(message.inner(*self.row, fields->at(*self.row, each)));
-        }
-        return;
-    }
-    const wire::FieldRow& names = model::name_of_entries(*self.row);
-    const auto other = model::other_spelling(*self.row, name);
-    message.for_each_value(*self.row, [&](const wire::Field& value) {
-        onnx::Message entry = message.inner(*self.row, value);
-        const std::string_view spelled = entry.text(names);
-        if (spelled == name || spelled == other) work(std::move(entry));
-    });
-}
-
-struct Found {
-    std::optional<onnx::Message> entry;  // the one that counts
-    bool is_repeated = false;
-};
-
-Found find_entry(const FieldMapping& self, const py::object& key) {
-    const auto name = name_in_file(key);
-    if (!name) return {};
-    auto known = self.entries.known(self.document->edits().count());
-    if (!known && !self.is_one_of_few() && !self.document->is_followed(self.message())) {
-        known = entries_of(self);
-    }
-    if (known) {
-        const auto other = model::other_spelling(*self.row, *name);
-        auto position = known->names.find(*name);
-        if (!position && other) position = known->names.find(*other);
-        return position ? Found{known->counting[*position]} : Found{};
-    }
-    Found found;
-    for_each_named(self, *name, [&](onnx::Message entry) {
-        found.is_repeated = found.entry.has_value();
-        if (!found.entry || model::counts_after(entry, *found.entry)) {
-            found.entry = std::move(entry);
-        }
-    });
-    return found;
-}
-
-// The positions of all entries of a name, ascending.
-std::vector<std::uint64_t> positions_in(const FieldMapping& self, const py::object& name) {
-    const auto text = name_in_file(name);
-    if (!text) return {};
-    return below_guard(
-        self, [&] { return positions_of(self, *self.document->index(self.message()), *text); });
-}
-
-std::vector<Handle> handles_at(const FieldMapping& self, std::span<const std::uint64_t> positions) {
-    return below_guard(self, [&] {
-        const onnx::Message message = self.message();
-        const auto fields = self.document->index(message);
-        std::vector<Handle> handles;
-        for (const std::uint64_t each : positions) {
-            handles.push_back(
-                {self.document, message.inner(*self.row, fields->at(*self.row, each))});
-        }
-        return handles;
-    });
-}
-
 // A new entry. An attribute has its name already.
-Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value) {
+edit::NewEntry new_entry(const FieldMapping& self, const py::str& name, const py::object& value) {
     const wire::FieldRow* const field = model::value_of_entries(*self.row);
-    if (field == nullptr) return original_for(self, self.row->type_name, value, true);
+    if (field == nullptr) {
+        return {original_for(self, self.row->type_name, value, true), std::nullopt};
+    }
     if (value.is_none()) {
         throw py::type_error("the value of " + to_printable(py::repr(name)) +
                              " cannot be None; `del` removes an entry");
     }
-    if (model::entry_kind(*self.row) == model::EntryKind::string &&
-        !py::isinstance<py::str>(value)) {
+    if (self.kind() == model::EntryKind::string && !py::isinstance<py::str>(value)) {
         throw py::type_error("the value of " + to_printable(py::repr(name)) +
                              " must be a str, not " + type_name(value));
     }
-    const Handle entry = new_message(onnx::kSchema.message_of(*self.row));
-    assign(entry, model::name_of_entries(*self.row), name);
-    assign(entry, *field, value);
-    return entry;
-}
-
-// Gives all operator sets of a domain another version, in one step.
-void set_versions(const FieldMapping& self, std::span<const std::uint64_t> positions,
-                  const py::object& version) {
-    std::vector<NewElement> changed;
-    for (const Handle& each : handles_at(self, positions)) {
-        const Handle entry = new_message(each.made.table());
-        copy(entry, each);
-        assign(entry, *model::value_of_entries(*self.row), version);
-        changed.push_back({positions[changed.size()], entry});
-    }
-    splice(self, *self.row, changed, positions);
+    const Handle made = new_message(onnx::kSchema.message_of(*self.row));
+    const model::NewValue encoded = encode(*field, value);
+    assign(made, model::name_of_entries(*self.row), name);
+    edit::change_message(made, model::set_value, *field, encoded);
+    return {made, encoded};
 }
 
 // The entries that a field is set to.
@@ -214,41 +123,17 @@ void set_entries(const Handle& message, const wire::FieldRow& row, const py::obj
     }
     for (const auto& [key, value] : given) {
         entries.push_back(
-            new_entry(self, checked_name(key), py::reinterpret_borrow<py::object>(value)));
+            new_entry(self, checked_name(key), py::reinterpret_borrow<py::object>(value)).made);
     }
     replace_all(self, *self.row, entries);
 }
 
-std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self) {
-    return self.entries.get(*self.document, [&] {
-        const auto made = std::make_shared<FieldMapping::Entries>();
-        const onnx::Message message = self.message();
-        const wire::FieldRow& names = model::name_of_entries(*self.row);
-        message.for_each_value(*self.row, [&](const wire::Field& value) {
-            onnx::Message entry = message.inner(*self.row, value);
-            const std::string_view name = entry.text(names);
-            const auto other = model::other_spelling(*self.row, name);
-            const auto known = other ? made->names.find(*other) : std::nullopt;
-            const auto [position, is_new] =
-                known ? model::NameTable::Added{*known, false} : made->names.add(name);
-            if (is_new) {
-                made->counting.push_back(std::move(entry));
-                return;
-            }
-            if (!made->repeated) made->repeated = name;
-            onnx::Message& before = made->counting[position];
-            if (model::counts_after(entry, before)) before = std::move(entry);
-        });
-        warn_of_repeated(self, made->repeated);
-        return made;
-    });
-}
-
 py::object find_value(const FieldMapping& self, const py::object& name) {
-    const Found found = find_entry(self, name);
-    if (!found.entry) return {};
-    if (found.is_repeated) warn_of_repeated(self, name_in_file(name));
-    return value_of(self, *found.entry);
+    const auto text = name_in_file(name);
+    if (!text) return {};
+    const auto found = self.find(*text);
+    warn_of_repeated(self, found.repeated);
+    return found.entry ? value_of(self, *found.entry) : py::object();
 }
 
 py::object item_of(const FieldMapping& self, const py::object& name) {
@@ -264,18 +149,17 @@ py::object value_of(const FieldMapping& self, const onnx::Message& entry) {
 }
 
 bool has_name(const FieldMapping& self, const py::object& name) {
-    return find_entry(self, name).entry.has_value();
+    const auto text = name_in_file(name);
+    return text && self.find(*text).entry;
 }
 
-std::uint64_t count_names(const FieldMapping& self) {
-    const onnx::Message message = self.message();
-    const bool are_spelled = model::other_spelling(*self.row, "").has_value();
-    if (are_spelled || !self.document->is_followed(message)) return entries_of(self)->names.size();
-    const auto fields = self.document->index(message);
-    return model::named_entries(*self.document, *fields, *self.row).names();
-}
+std::uint64_t count_names(const FieldMapping& self) { return self.count(); }
 
-py::list names_of(const FieldMapping& self) { return to_list(entries_of(self)->names.names()); }
+py::list names_of(const FieldMapping& self) {
+    const auto entries = self.by_name();
+    warn_of_repeated(self, entries->repeated);
+    return to_list(entries->names.names());
+}
 
 namespace {
 
@@ -295,32 +179,18 @@ void warn_of_relabeling(const FieldMapping& self, const py::str& domain,
 
 void set_item(const FieldMapping& self, const py::object& key, const py::object& value) {
     const py::str name = checked_name(key);
-    const Handle made = new_entry(self, name, value);
-    const wire::FieldRow* const field = model::value_of_entries(*self.row);
-    if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
-        warn_of_relabeling(self, name, property_value(made, *field));
+    // The conversion of a value, or a warning, may run any Python code: the edit comes after it.
+    const edit::NewEntry entry = new_entry(self, name, value);
+    if (self.kind() == model::EntryKind::operator_set) {
+        warn_of_relabeling(self, name,
+                           property_value(entry.made, *model::value_of_entries(*self.row)));
     }
-    // The conversion of a value, or a warning, may run any Python code: only now are the positions
-    // those of it.
-    const auto positions = positions_in(self, name);
-    if (positions.empty()) {
-        splice(self, *self.row, std::vector<NewElement>{{kAtEnd, made}});
-        return;
-    }
-    const Handle last = handles_at(self, std::span(positions).last(1)).front();
-    if (field == nullptr) {
-        copy(last, made);
-    } else if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
-        set_versions(self, positions, property_value(made, *field));
-    } else {
-        assign(last, *field, value);
-    }
+    self.set(to_text(name), entry);
 }
 
 void remove_item(const FieldMapping& self, const py::object& name) {
-    const auto positions = positions_in(self, name);
-    if (positions.empty()) fail_no_key(self, name);
-    splice(self, *self.row, {}, positions);
+    const auto text = name_in_file(name);
+    if (!text || !self.remove(*text)) fail_no_key(self, name);
 }
 
 }  // namespace onnxmap::bindings

@@ -6,44 +6,18 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "bindings/handles.hpp"
-#include "model/name_table.hpp"
+#include "edit/named_entries.hpp"
 
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// A repeated field of a message, whose entries have names.
-struct FieldMapping : Handle {
-    FieldMapping(const Handle& message, const wire::FieldRow& field)
-        : Handle(message), row(&field) {}
-
-    const wire::FieldRow* row;
-
-    /// The entries that count, in the order in which the field first has their names.
-    struct Entries {
-        model::NameTable names{model::NameTable::Text::copied};
-        std::vector<onnx::Message> counting;  // by position in `names`
-        std::optional<std::string> repeated;  // the first name that occurs twice
-    };
-    Remade<Entries> entries = {};
-
-    /// Notes a look-up, and returns whether it is one of the first few in this state of the
-    /// document. More are worth reading all entries. Threads may disturb the count.
-    [[nodiscard]] bool is_one_of_few() const {
-        const std::uint64_t count = document->edits().count();
-        if (asked_at.exchange(count) != count) asked = 0;
-        return ++asked <= kFew;
-    }
-
-    static constexpr std::uint32_t kFew = 8;
-    mutable std::atomic<std::uint32_t> asked = 0;     // so many look-ups
-    mutable std::atomic<std::uint64_t> asked_at = 0;  // when there were so many edits
+/// The mapping, and whether somebody was warned of it.
+struct FieldMapping : edit::NamedEntries {
+    using NamedEntries::NamedEntries;
     // One more than the edits when somebody was warned of a repeated name.
     mutable std::atomic<std::uint64_t> warned_at = 0;
 };
@@ -66,9 +40,6 @@ using StringMapping = MappingObject<"StringMapping">;
 /// Replaces all entries of such a field by those of another mapping, or by pairs of names and
 /// values. Throws TypeError for a name or value of a wrong type.
 void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items);
-
-/// The entries that count. Warns of a repeated name.
-[[nodiscard]] std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self);
 
 /// The value of a name, or null. Warns of a repeated name.
 [[nodiscard]] py::object find_value(const FieldMapping& self, const py::object& name);

@@ -2,18 +2,17 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "bindings/native_class.hpp"
 #include "edit/handle.hpp"
+#include "edit/remade.hpp"
 #include "model/document.hpp"
 #include "model/graph.hpp"
 #include "model/message_list.hpp"
 #include "model/unknown_fields.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
-#include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
 
@@ -22,6 +21,7 @@ using edit::below_guard;
 using edit::DocumentPtr;
 using edit::Handle;
 using edit::ListHandle;
+using edit::Remade;
 
 /// The handle that an object of a message's class begins with.
 [[nodiscard]] inline const Handle& handle_of(PyObject* self) noexcept {
@@ -40,43 +40,6 @@ using Attribute = MessageObject<"Attribute">;
 using ValueInfo = MessageObject<"ValueInfo">;
 using Tensor = MessageObject<"Tensor">;
 using SparseTensor = MessageObject<"SparseTensor">;
-
-/// Something that is derived from a document. After an edit it is made again, when it is next asked
-/// for.
-template <class T>
-class Remade {
-  public:
-    using Made = std::shared_ptr<const T>;
-
-    /// `make()`: makes it. Threads may share a handle: if several come at once, each makes one.
-    template <class Make>
-    Made get(const model::Document& document, Make&& make) const {
-        const std::uint64_t count = document.edits().count();
-        if (Made found = known(count)) return found;
-        Made made = make();
-        Made replaced = made;
-        {
-            const std::lock_guard lock(state_->mutex);
-            replaced.swap(state_->made);  // released without the lock
-            state_->made_at = count;
-        }
-        return made;
-    }
-
-    /// What was made after `count` edits of the document; null if nothing was.
-    [[nodiscard]] Made known(std::uint64_t count) const {
-        const std::lock_guard lock(state_->mutex);
-        return state_->made_at == count ? state_->made : nullptr;
-    }
-
-  private:
-    struct State {
-        os::ForkSafeMutex mutex;
-        Made made;
-        std::uint64_t made_at = 0;
-    };
-    std::shared_ptr<State> state_ = std::make_shared<State>();
-};
 
 /// A function of a model, with the model layer's view of its nodes.
 struct Function : Handle {

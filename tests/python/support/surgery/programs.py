@@ -86,13 +86,14 @@ def _identity(value: str, rng: random.Random) -> Any:
 
 
 def _replace(model: onnxmap.Model, rng: random.Random, feed: Feed) -> None:
-    """A node becomes the same one and a copy of its first output."""
+    """A node becomes the same one and a copy of one of its outputs."""
     graph = rng.choice([each for each in graphs(model) if each.nodes])
     node = rng.choice(list(graph.nodes))
-    value, new = node.outputs[0], f"new{rng.random()}"
+    position, value = rng.choice([(i, each) for i, each in enumerate(node.outputs) if each])
+    new = f"new{rng.random()}"
     copy = onnxmap.new("NodeProto")
     copy.CopyFrom(node.proto)
-    copy.output[0] = new
+    copy.output[position] = new
     graph.replace([node], [copy, onnxmap.make_node("Identity", [new], ["copy"])], {value: "copy"})
 
 
