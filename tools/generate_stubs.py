@@ -210,7 +210,6 @@ TAKES = {
     "producer": {"value": "str"},
     "replace_uses": {"old": "str", "new": "str"},
     "Function.value": {"name": "str"},
-    "Graph.rename": {"old": "str | Mapping[str, str]", "new": "str | None"},
     "Graph.value": {"name": "str"},
     "Tensor.histogram": {"bins": f"int | Sequence[float] | {ARRAY}"},
     "Tensor.numpy": {

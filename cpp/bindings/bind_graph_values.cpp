@@ -79,11 +79,6 @@ py::list inputs(const Graph& self, bool with_default) {
     return found;
 }
 
-void rename_graph_values(const Graph& self, const py::object& old_name,
-                         const py::object& new_name) {
-    rename_values(self, model::Renaming::Of::all_values, old_name, new_name);
-}
-
 template <class Body>
 void bind_values(GuardedClass<Body>& cls) {
     cls.def("producer", producer<Body>, py::arg("value"),
@@ -140,23 +135,10 @@ void bind_function_values(GuardedClass<Function>& cls) {
 void bind_graph_values(GuardedClass<Graph>& cls) {
     bind_values(cls);
     bind_surgery(cls);
-    cls.def("rename", edits(rename_graph_values), py::arg("old"), py::arg("new") = py::none(),
-            R"(Rename a value of the graph, with everything that refers to it.
-
-A value is an input, an initializer or an output of a node. `initializers.rename` lists what can refer
-to it.
-
-Args:
-    old: the name; or the new names of many values by their old ones.
-    new: the new name.
-
-Raises:
-    KeyError: the graph makes no value of the old name.
-    ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
-        values would get it; or the graph is in a function that has a graph as the default of an
-        attribute, which may use the name.
-    ParseError: `model.duplicate_name`: several nodes make the value.
-    EditError: the graph was removed from its model.)");
+    cls.def("_rename", edits([](const Graph& self, const py::dict& new_names) {
+                rename_values(self, model::Renaming::Of::all_values, new_names);
+            }),
+            py::arg("new_names"), "Rename values by their old names.");
     cls.def_property_readonly(
            "required_inputs", [](const Graph& self) { return inputs(self, false); },
            "The inputs that a caller must give: those without an initializer of their name.")

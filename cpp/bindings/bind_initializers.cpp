@@ -21,6 +21,7 @@
 #include "bindings/renaming.hpp"
 #include "bindings/shared_objects.hpp"
 #include "bindings/tensor_access.hpp"
+#include "edit/initializers.hpp"
 #include "model/graph.hpp"
 #include "model/tensor.hpp"
 #include "onnx/data_type.hpp"
@@ -141,59 +142,13 @@ py::dict views(const Initializers& self, const py::object& names) {
     });
 }
 
-constexpr const char* kField = "initializer";
-
-// The positions of an initializer in the list, ascending: several, if it is stored in segments.
-std::vector<std::uint64_t> places_of(const Initializers& self, const py::object& name) {
+// Throws KeyError if there is none of that name.
+edit::Initializer named(const Initializers& self, const py::object& name) {
     return below_guard(self, [&] {
         const auto graph = self.graph();
-        const model::Initializers& initializers = graph->initializers();
-        const std::uint32_t first = position_of(initializers, name);
-        const model::Tensor tensor(*self.document, initializers.at(first));
-        std::vector<std::uint64_t> places{first};
-        if (!tensor.header().has_segment) return places;
-        std::uint64_t position = 0;
-        initializers.for_each_name([&](std::string_view each) {
-            if (position > first && each == tensor.header().name) places.push_back(position);
-            ++position;
-        });
-        return places;
+        const model::Initializers& list = graph->initializers();
+        return edit::initializer_at(self, list, position_of(list, name));
     });
-}
-
-// An initializer, and its positions in the list.
-struct Named {
-    Handle tensor;
-    std::vector<std::uint64_t> places;
-};
-
-// Throws KeyError if there is none of that name.
-Named named(const Initializers& self, const py::object& name) {
-    std::vector<std::uint64_t> places = places_of(self, name);
-    const Handle tensor = below_guard(self, [&] {
-        return Handle{self.document, self.graph()->initializers().at(places.front())};
-    });
-    return {tensor, std::move(places)};
-}
-
-std::optional<Named> find_named(const Initializers& self, const py::object& name) {
-    const bool is_there = below_guard(self, [&] { return has_name(self, name); });
-    return is_there ? std::optional(named(self, name)) : std::nullopt;
-}
-
-// `before`: the initializer of that name, as it is now.
-void put(const Initializers& self, const py::object& name, const Handle& made,
-         const std::optional<Named>& before) {
-    const auto& row = row_named(self, kField);
-    if (!before) {
-        check_free<SparseInitializers>(self, name, "sparse_initializers");
-        assign(made, row_named(made, "name"), name);
-        splice(self, row, std::vector<NewElement>{{kAtEnd, made}});
-        return;
-    }
-    // As in a dict, an object of the tensor that was there stays what it was.
-    const Handle values = edit::with_values_of(before->tensor, made);
-    splice(self, row, std::vector<NewElement>{{before->places.front(), values}}, before->places);
 }
 
 }  // namespace
@@ -202,26 +157,31 @@ void put(const Initializers& self, const py::object& name, const Handle& made,
 // TypeError and ValueError for a name that none can have.
 void set_item(const Initializers& self, const py::object& name, const py::object& made) {
     check_new_name(name);
-    put(self, name, message_for("TensorProto", made), find_named(self, name));
+    const Handle tensor = message_for("TensorProto", made);
+    std::optional<edit::Initializer> before;
+    if (below_guard(self, [&] { return has_name(self, name); })) {
+        before = named(self, name);
+    } else {
+        check_free<SparseInitializers>(self, name, "sparse_initializers");
+    }
+    edit::put_initializer(self, to_text(name), tensor, before);
 }
 
 // Removes the initializer of a name, all its segments. Throws KeyError, and ValueError if its value
 // is used.
 void remove_item(const Initializers& self, const py::object& name) {
     check_unused(self, name);
-    splice(self, row_named(self, kField), {}, places_of(self, name));
+    splice(self, row_named(self, "initializer"), {}, named(self, name).positions);
 }
 
 namespace {
 
-// Throws KeyError if there is none of that name, also if another thread has just renamed it.
-void replace_values(const Initializers& self, const py::object& name, const ProtoView& made) {
-    put(self, name, made, named(self, name));
-}
-
-void rename_tensors(const Initializers& self, const py::object& old_name,
-                    const py::object& new_name) {
-    rename_values(self, model::Renaming::Of::initializers, old_name, new_name);
+// Another thread may have given it another type or shape since `made` was made.
+bool replace_values(const Initializers& self, const py::object& name, const ProtoView& made) {
+    const edit::Initializer before = named(self, name);
+    if (!edit::is_alike(before.tensor, made)) return false;
+    edit::put_initializer(self, {}, made, before);
+    return true;
 }
 
 }  // namespace
@@ -253,24 +213,13 @@ the unnamed ones.)");
         .def("_set_default", edits(set_default<Initializers>), py::arg("name"), py::arg("made"),
              "Return the initializer of a name; if there is none, add this tensor first.")
         .def("_replace", edits(replace_values), py::arg("name"), py::arg("made"),
-             "Give an initializer the values of a new tensor. Raise KeyError if there is none.")
-        .def("rename", edits(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
-             R"(Rename an initializer, with everything that refers to it.
-
-That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,
-annotations, and subgraphs that have no value of their own of that name; in the main graph, training
-algorithms and bindings as well.
-
-Args:
-    old: the name; or the new names of many initializers by their old ones, which takes little more
-        time than one.
-    new: the new name.
-
-Raises:
-    KeyError: there is no initializer of the old name.
-    ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
-        initializers would get it; or the graph is in a function that has a graph as the default of
-        an attribute, which may use the name.)")
+             "Give an initializer the values of a new tensor, and return whether it has its type "
+             "and "
+             "shape. Raise KeyError if there is none.")
+        .def("_rename", edits([](const Initializers& self, const py::dict& new_names) {
+                 rename_values(self, model::Renaming::Of::initializers, new_names);
+             }),
+             py::arg("new_names"), "Rename initializers by their old names.")
         .def("_selected", selected_names, py::arg("names"),
              "Return the names that the argument of a bulk call selects; see `Model.views`.")
         .def_property_readonly("_stored_nbytes", total_nbytes,

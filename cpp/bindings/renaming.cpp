@@ -26,7 +26,19 @@ void fail_unknown(const Graph& self, const model::Graph& graph, Of values, const
     fail_unknown_value(self, name);
 }
 
-void rename_all(const Graph& self, Of values, const py::dict& new_names) {
+}  // namespace
+
+void fail_unknown_value(const Handle& self, const py::object& name) {
+    model::ListNames made("value", "give each a name of its own in node.outputs or proto",
+                          model::NameTable::Text::viewed);
+    below_guard(self, [&] {
+        model::for_each_made(self.message(),
+                             [&](std::string_view value, const auto&) { made.add(value); });
+    });
+    static_cast<void>(position_of(made, name));
+}
+
+void rename_values(const Graph& self, Of values, const py::dict& new_names) {
     const auto graph = below_guard(self, [&] { return self.graph(); });
     static_cast<void>(self.document->check_for_changes());
     std::vector<model::Renaming::Names> names;
@@ -47,34 +59,6 @@ void rename_all(const Graph& self, Of values, const py::dict& new_names) {
         return fail_unknown(self, *graph, values, to_str(*unknown));
     }
     renaming.apply();
-}
-
-}  // namespace
-
-void fail_unknown_value(const Handle& self, const py::object& name) {
-    model::ListNames made("value", "give each a name of its own in node.outputs or proto",
-                          model::NameTable::Text::viewed);
-    below_guard(self, [&] {
-        model::for_each_made(self.message(),
-                             [&](std::string_view value, const auto&) { made.add(value); });
-    });
-    static_cast<void>(position_of(made, name));
-}
-
-void rename_values(const Graph& self, Of values, const py::object& old_name,
-                   const py::object& new_name) {
-    if (py::isinstance<py::str>(old_name)) {
-        if (new_name.is_none()) throw py::type_error("rename() needs the new name");
-        py::dict names;
-        names[old_name] = new_name;
-        return rename_all(self, values, names);
-    }
-    if (!py::isinstance(old_name, python_object<"collections.abc", "Mapping">())) {
-        throw py::type_error(std::string("expected a name or a mapping of names, not ") +
-                             type_name(old_name));
-    }
-    if (!new_name.is_none()) throw py::type_error("a mapping has the new names already");
-    rename_all(self, values, py::dict(python_object<"builtins", "dict">()(old_name)));
 }
 
 }  // namespace onnxmap::bindings

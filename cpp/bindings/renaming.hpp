@@ -10,10 +10,9 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// Renames `old_name` to `new_name`, or all keys of the mapping `old_name` to its values. Throws
-/// TypeError, KeyError for a name that no such value has, and what model::Renaming::apply() throws.
-void rename_values(const Graph& self, model::Renaming::Of values, const py::object& old_name,
-                   const py::object& new_name);
+/// Renames values by their old names. Throws TypeError, KeyError for a name that no such value has,
+/// and what model::Renaming::apply() throws.
+void rename_values(const Graph& self, model::Renaming::Of values, const py::dict& new_names);
 
 /// Throws KeyError, which suggests values that the graph or function `self` makes.
 void fail_unknown_value(const Handle& self, const py::object& name);

@@ -1650,26 +1650,6 @@ class Graph(_messages.Graph):
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
-    def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
-        """
-        Rename a value of the graph, with everything that refers to it.
-
-        A value is an input, an initializer or an output of a node. `initializers.rename` lists what can refer
-        to it.
-
-        Args:
-            old: the name; or the new names of many values by their old ones.
-            new: the new name.
-
-        Raises:
-            KeyError: the graph makes no value of the old name.
-            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
-                values would get it; or the graph is in a function that has a graph as the default of an
-                attribute, which may use the name.
-            ParseError: `model.duplicate_name`: several nodes make the value.
-            EditError: the graph was removed from its model.
-        """
-
     def replace_uses(self, old: str, new: str, outputs: bool = False) -> None:
         """
         Replace all uses of the value `old` by the value `new`.
@@ -1828,6 +1808,12 @@ class Graph(_messages.Graph):
 
     @value_infos.setter
     def value_infos(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
+    def _rename(self, new_names: dict[str, str]) -> None:
+        """
+        Rename values by their old names.
+        """
+        ...
+
     def _uses(self, value: str) -> builtins.list[tuple[Any, int]]:
         """
         Return the arguments of each `types.Use`.
@@ -1870,50 +1856,6 @@ class Initializers(_mappings.Initializers):
         """
         ...
 
-    @typing.overload
-    def rename(self, old: Mapping[str, str]) -> None:
-        """
-        Rename an initializer, with everything that refers to it.
-
-        That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,
-        annotations, and subgraphs that have no value of their own of that name; in the main graph, training
-        algorithms and bindings as well.
-
-        Args:
-            old: the name; or the new names of many initializers by their old ones, which takes little more
-                time than one.
-            new: the new name.
-
-        Raises:
-            KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
-                initializers would get it; or the graph is in a function that has a graph as the default of
-                an attribute, which may use the name.
-        """
-        ...
-
-    @typing.overload
-    def rename(self, old: str, new: str) -> None:
-        """
-        Rename an initializer, with everything that refers to it.
-
-        That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,
-        annotations, and subgraphs that have no value of their own of that name; in the main graph, training
-        algorithms and bindings as well.
-
-        Args:
-            old: the name; or the new names of many initializers by their old ones, which takes little more
-                time than one.
-            new: the new name.
-
-        Raises:
-            KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it; two
-                initializers would get it; or the graph is in a function that has a graph as the default of
-                an attribute, which may use the name.
-        """
-        ...
-
     def views(self, names: Sequence[str] | str | None = None) -> dict[str, numpy.ndarray[Any, Any]]:
         """
         Return the initializers as read-only arrays by name; see `Model.views`.
@@ -1926,9 +1868,15 @@ class Initializers(_mappings.Initializers):
         """
         ...
 
-    def _replace(self, name: str, made: ProtoView) -> None:
+    def _rename(self, new_names: dict[str, str]) -> None:
         """
-        Give an initializer the values of a new tensor. Raise KeyError if there is none.
+        Rename initializers by their old names.
+        """
+        ...
+
+    def _replace(self, name: str, made: ProtoView) -> bool:
+        """
+        Give an initializer the values of a new tensor, and return whether it has its type and shape. Raise KeyError if there is none.
         """
         ...
 

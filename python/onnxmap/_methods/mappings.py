@@ -87,16 +87,12 @@ class Initializers(ByName[_core.Tensor]):
         def names(self) -> list[str]: ...
         def nbytes(self) -> list[int]: ...
         def shapes(self) -> list[tuple[int, ...]]: ...
-        @overload
-        def rename(self, old: Mapping[str, str]) -> None: ...
-        @overload
-        def rename(self, old: str, new: str) -> None: ...
-        def rename(self, old: Any, new: Any = None) -> None: ...
         def views(
             self, names: Sequence[str] | str | None = None
         ) -> dict[str, np.ndarray[Any, Any]]: ...
         def _evict(self, names: Any) -> None: ...
-        def _replace(self, name: str, made: _core.ProtoView) -> None: ...
+        def _rename(self, new_names: dict[str, str]) -> None: ...
+        def _replace(self, name: str, made: _core.ProtoView) -> bool: ...
         def _set(self, name: str, made: _core.ProtoView) -> None: ...
         def _set_default(self, name: str, made: _core.ProtoView | None) -> _core.Tensor: ...
         def _prefetch(self, names: Any) -> None: ...
@@ -113,6 +109,30 @@ class Initializers(ByName[_core.Tensor]):
         made = None if name in self else _initializer_values().values_for(self, name, values)
         return self._set_default(name, made)
 
+    @overload
+    def rename(self, old: Mapping[str, str]) -> None: ...
+    @overload
+    def rename(self, old: str, new: str) -> None: ...
+    def rename(self, old: Any, new: Any = None) -> None:
+        """Rename an initializer, with everything that refers to it.
+
+        That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the
+        graph, annotations, and subgraphs that have no value of their own of that name; in the main
+        graph, training algorithms and bindings as well.
+
+        Args:
+            old: the name; or the new names of many initializers by their old ones, which takes
+                little more time than one.
+            new: the new name.
+
+        Raises:
+            KeyError: there is no initializer of the old name.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it;
+                two initializers would get it; or the graph is in a function that has a graph as the
+                default of an attribute, which may use the name.
+        """
+        self._rename(new_names(old, new))
+
     def replace(self, name: str, values: Any) -> None:
         """Replace the values of an initializer, whose type and shape stay.
 
@@ -126,7 +146,22 @@ class Initializers(ByName[_core.Tensor]):
             ValueError: the values have another shape.
             TypeError: the initializer has integers or strings, and the values do not.
         """
-        self._replace(name, _initializer_values().replacement_for(self, name, values))
+        made = _initializer_values().replacement_for(self, name, values)
+        while not self._replace(name, made):  # another thread gave it another type or shape
+            made = _initializer_values().replacement_for(self, name, values)
+
+
+def new_names(old: Any, new: Any) -> dict[str, str]:
+    """Return the new names by the old ones: `old` is one name, or a mapping of such names."""
+    if isinstance(old, str):
+        if new is None:
+            raise TypeError("rename() needs the new name")
+        return {old: new}
+    if not isinstance(old, Mapping):
+        raise TypeError(f"expected a name or a mapping of names, not {type(old).__name__}")
+    if new is not None:
+        raise TypeError("a mapping has the new names already")
+    return dict(old)
 
 
 def _attribute_values() -> Any:

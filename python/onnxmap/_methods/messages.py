@@ -8,9 +8,10 @@ from onnxmap import _core
 from onnxmap._base.later import import_module
 from onnxmap._methods import surgery
 from onnxmap._methods.display import Displayed, Tabled
+from onnxmap._methods.mappings import new_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from onnxmap._read.checks import CheckReport
     from onnxmap.types import Use
@@ -91,6 +92,30 @@ class Function(Body):
 
 class Graph(Body):
     """What a Graph of `_core` gets."""
+
+    if TYPE_CHECKING:
+
+        def _rename(self, new_names: dict[str, str]) -> None: ...
+
+    def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
+        """Rename a value of the graph, with everything that refers to it.
+
+        A value is an input, an initializer or an output of a node. `initializers.rename` lists what
+        can refer to it.
+
+        Args:
+            old: the name; or the new names of many values by their old ones.
+            new: the new name.
+
+        Raises:
+            KeyError: the graph makes no value of the old name.
+            ValueError: the new name is taken: in the graph, in a subgraph, or in a graph around it;
+                two values would get it; or the graph is in a function that has a graph as the
+                default of an attribute, which may use the name.
+            ParseError: `model.duplicate_name`: several nodes make the value.
+            EditError: the graph was removed from its model.
+        """
+        self._rename(new_names(old, new))
 
     add_prefix = surgery.add_prefix
     remove_output = surgery.remove_output

@@ -11,6 +11,8 @@ import onnx
 import pytest
 
 import onnxmap
+from onnxmap._make import initializer_values
+from onnxmap._make.initializer_values import replacement_for
 
 W = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -110,6 +112,20 @@ def test_replace_of_a_tensor_of_no_type(number: int) -> None:
     m = model()
     with pytest.raises(TypeError, match="type of ONNX"):
         m.initializers.replace("w", onnx.TensorProto(data_type=number, dims=[2, 3]))
+
+
+def test_replace_while_another_thread_changes_the_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = model()
+    made = [replacement_for(m.initializers, "w", np.full((2, 3), 7.0))]
+
+    def replacement(*arguments: Any) -> Any:  # the first is of the type that it had before
+        return made.pop() if made else replacement_for(*arguments)
+
+    m.initializers["w"] = onnxmap.make_tensor("w", "float64", [2, 3], np.zeros(6))
+    monkeypatch.setattr(initializer_values, "replacement_for", replacement)
+    m.initializers.replace("w", np.full((2, 3), 7.0))
+    assert m.initializers["w"].dtype == onnxmap.DataType.DOUBLE
+    assert np.all(m.initializers["w"].numpy() == 7)
 
 
 def test_a_hook_of_warnings_may_edit_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
