@@ -16,6 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "model/edit_arena.hpp"
+#include "model/edit_log.hpp"
+#include "model/lives.hpp"
+#include "model/removed_ranges.hpp"
 #include "onnx/message.hpp"
 #include "os/fork_safe_mutex.hpp"
 #include "source/owned_bytes.hpp"
@@ -23,27 +27,9 @@
 
 namespace onnxmap::model {
 
-/// What an edit does to one message.
-struct EditStep {
-    enum class Kind : std::uint8_t {
-        changed,  ///< it has other fields
-        added,    ///< it is new in a list
-        removed   ///< it is no longer part of the document
-    };
-    Kind kind;
-    const wire::MessageTable* table;
-    ByteView loaded;                       // see onnx::Message::loaded(); it begins at the key
-    onnx::Pieces::Rows rows = 0;           // that were changed
-    const std::uint8_t* parent = nullptr;  // of one that was added: the key of its parent
-    const wire::FieldRow* list = nullptr;
-
-    [[nodiscard]] const std::uint8_t* key() const noexcept { return loaded.data(); }
-};
-
 class Edits final : public onnx::Changes {
   public:
     using Fields = std::shared_ptr<const onnx::Pieces>;
-    using ByKey = std::map<const std::uint8_t*, Fields>;
 
     [[nodiscard]] Fields find(const std::uint8_t* key) const override;
     [[nodiscard]] bool is_added(const std::uint8_t* key) const override;
@@ -133,81 +119,35 @@ class Edits final : public onnx::Changes {
     void revert();
 
     /// The edited messages in a message, itself included.
-    [[nodiscard]] ByKey messages_in(const onnx::Message& message) const;
+    [[nodiscard]] EditedFields messages_in(const onnx::Message& message) const;
 
   private:
-    static constexpr std::uint64_t kFirstEditBlock = 4 << 10;
-
-    // What was in a message that was removed.
-    using Gone = std::shared_ptr<const ByKey>;
-    // An added message that objects refer to.
-    struct Life {
-        ByteView loaded;
-        Gone gone;  // once it is removed
-    };
-    using LifePtr = std::shared_ptr<Life>;
-    struct GoneRange {
-        const std::uint8_t* end;
-        std::weak_ptr<const ByKey> gone;
-    };
+    using LifePtr = Lives::LifePtr;
     struct Places {
         std::shared_ptr<Tombstone> first;  // of handles that were made before the first edit
         std::weak_ptr<Tombstone> now;
     };
 
-    // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the
-    // others are fields that were added to messages in it.
-    struct Inside {
-        ByKey edited;
-        std::vector<ByteView> ranges;
-    };
-    struct Kept {
-        ByteView bytes;
-        std::weak_ptr<const source::Source> source;
-    };
-
-    using Intervals = std::map<const std::uint8_t*, const std::uint8_t*>;  // both ends belong to it
-
-    void log(const EditStep& step);
     [[nodiscard]] LifePtr life_of(const onnx::Message& message);
-    [[nodiscard]] std::vector<LifePtr> lives_in(const std::vector<ByteView>& ranges) const;
-    void let_go(const Inside& found, const std::vector<LifePtr>& lives);
-    [[nodiscard]] Gone gone_at(const std::uint8_t* key) const;
+    [[nodiscard]] Lives::Gone gone_at(const std::uint8_t* key) const;
+    void let_go(const InsideMessage& found, const std::vector<LifePtr>& lives);
     void remove(std::vector<ByteView> ranges, std::span<const onnx::Message> messages);
-    static void add_inside(Inside& found, std::vector<ByteView> ranges, const ByKey& edited);
-    static Inside inside(const onnx::Message& message, const ByKey& edited);
-    [[nodiscard]] std::optional<std::size_t> block_of(const std::uint8_t* p) const;
-    void remove_range(ByteView bytes);
     [[nodiscard]] bool is_removed_at(const std::uint8_t* key) const;
 
     mutable os::ForkSafeMutex mutex_;
     std::atomic<std::uint64_t> count_ = 0;
-    bool is_logged_ = false;
-    std::vector<EditStep> log_;    // the newest steps
-    std::uint64_t log_begin_ = 0;  // the place of the first of them
-    ByKey messages_;
+    EditLog log_;
+    EditArena arena_;
+    RemovedRanges removed_;
+    Lives lives_;
+    EditedFields messages_;
     std::unordered_map<const std::uint8_t*, const Fields*> fields_;  // the same, for find()
-    std::map<const std::uint8_t*, std::weak_ptr<Life>> lives_;
-    std::size_t most_lives_ = 1024;  // when those that are gone are forgotten next
-    // Of removed messages that were added: the objects of messages in them keep what was in them.
-    std::unordered_map<const std::uint8_t*, std::weak_ptr<const ByKey>> let_go_;
-    std::map<const std::uint8_t*, GoneRange> gone_;  // the same, by the ranges of their bytes
-    std::size_t most_gone_ = 16;
-    Intervals removed_;
     std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, Places> places_;
     std::size_t most_places_ = 16;
     // Places may be vacated before the first edit: nothing was there.
     std::atomic<bool> has_vacated_ = false;
     std::map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
-    std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;      // the newest last
-    std::size_t reverted_ = 0;  // so many of them belong to edits that were reverted
-    std::map<const std::uint8_t*, std::size_t> block_at_;  // by the first byte
-    std::uint64_t used_ = 0;                               // of the newest block
-    std::uint64_t next_block_ = kFirstEditBlock;           // its bytes
-    // The sources of held content, by the first byte. Sources may overlap: two views of one buffer.
-    std::multimap<const std::uint8_t*, Kept> held_;
-    std::size_t most_held_ = 16;  // when the sources that are gone are forgotten next
-    std::size_t keepers_ = 0;     // how many KeptFields there are
+    std::size_t keepers_ = 0;                                      // how many KeptFields there are
     std::vector<Fields> kept_;
 };
 

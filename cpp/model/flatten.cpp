@@ -141,10 +141,10 @@ class FlatMessage::Writer {
 
 FlatMessage::FlatMessage(const Document& document, const onnx::Message& message)
     : FlatMessage(document, message,
-                  document.edits().any() ? document.edits().messages_in(message) : Edits::ByKey(),
+                  document.edits().any() ? document.edits().messages_in(message) : EditedFields(),
                   {}) {}
 
-FlatMessage::FlatMessage(const Document& document, const onnx::Message& message, Edits::ByKey edits,
+FlatMessage::FlatMessage(const Document& document, const onnx::Message& message, EditedFields edits,
                          Alignment alignment)
     : edits_(std::move(edits)),
       alignment_(alignment),

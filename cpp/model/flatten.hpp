@@ -43,7 +43,7 @@ class FlatMessage final : private onnx::Changes {
     /// The message with these edits instead of the document's own. If raw_data is to be aligned,
     /// each TensorProto that has some gets its data_type in front of it, repeated and with an
     /// over-long value, as padding.
-    FlatMessage(const Document& document, const onnx::Message& message, Edits::ByKey edits,
+    FlatMessage(const Document& document, const onnx::Message& message, EditedFields edits,
                 Alignment alignment);
 
     FlatMessage(const FlatMessage&) = delete;
@@ -89,7 +89,7 @@ class FlatMessage final : private onnx::Changes {
     void write_field(const wire::Field& field, const onnx::Message& message, Writer& writer) const;
     void write_tensor(const onnx::Message& tensor, Writer& writer) const;
 
-    Edits::ByKey edits_;
+    EditedFields edits_;
     Alignment alignment_;
     const Document& document_;
     mutable StructurePages pages_;

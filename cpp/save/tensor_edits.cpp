@@ -76,7 +76,7 @@ std::string cast_node(const TypeChange& change) {
 TensorEdits::TensorEdits(const model::Document& document)
     : document_(document),
       edits_(document.edits().any() ? document.edits().messages_in(document.root())
-                                    : model::Edits::ByKey()) {}
+                                    : model::EditedFields()) {}
 
 EncodedField TensorEdits::text_field(const wire::FieldRow& row, std::string_view text) {
     return {memory_.keep(model::text_value(row, text).encoded), &row};

@@ -49,7 +49,7 @@ class TensorEdits {
     void replace_metadata(const onnx::Message& model, std::string_view prefix,
                           const Metadata& entries);
 
-    [[nodiscard]] const model::Edits::ByKey& all() const noexcept { return edits_; }
+    [[nodiscard]] const model::EditedFields& all() const noexcept { return edits_; }
 
     /// The source of bytes of the document or of these edits.
     [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const;
@@ -62,7 +62,7 @@ class TensorEdits {
 
     const model::Document& document_;
     model::Edits memory_;  // of the new fields
-    model::Edits::ByKey edits_;
+    model::EditedFields edits_;
 };
 
 }  // namespace onnxmap::save
