@@ -171,6 +171,7 @@ RETURNS = {
     "text_form": "str | None",
     "looks_like": "str | None",
     "attribute_fields": "dict[int, str]",
+    "find_message": "ProtoView | None",
     "AttributeMapping._message": "ProtoView",
     "state_variables": "builtins.list[str]",
     "sequence_values": "Sequence[ProtoView]",
@@ -307,8 +308,6 @@ class ReturnTypes(ast.NodeTransformer):
         if node.name in ("__getattr__", "__setattr__") and self.class_name != "ProtoView":
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
-        if name in ("Tensor.__setitem__", "Tensor.__delitem__"):
-            return None  # it raises an error
         if any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):
             told = SETS.get(name) or SETS.get(node.name) or field_type(self.documentation, True)
             node.args.args[1].annotation = ast.parse(told, mode="eval").body

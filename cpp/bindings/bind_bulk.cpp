@@ -2,10 +2,8 @@
 #include <pybind11/critical_section.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 

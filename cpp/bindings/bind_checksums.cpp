@@ -1,5 +1,4 @@
 // The file of an external tensor, for code that reads all of it: checksums.
-#include <memory>
 #include <span>
 #include <utility>
 

@@ -2,12 +2,9 @@
 // reading.
 #include <pybind11/stl.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"

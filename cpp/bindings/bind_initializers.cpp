@@ -1,11 +1,8 @@
 // Initializers: tensors of a graph by name.
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"
@@ -209,13 +206,12 @@ the unnamed ones.)");
                  set_item(self, name, made);
              }),
              py::arg("name"), py::arg("made"),
-             "Give an initializer the values of a new tensor, or add it.")
+             "Give an initializer the values of a new tensor, or add it. The tensor is changed.")
         .def("_set_default", edits(set_default<Initializers>), py::arg("name"), py::arg("made"),
              "Return the initializer of a name; if there is none, add this tensor first.")
         .def("_replace", edits(replace_values), py::arg("name"), py::arg("made"),
-             "Give an initializer the values of a new tensor, and return whether it has its type "
-             "and "
-             "shape. Raise KeyError if there is none.")
+             "Give an initializer the values of a new tensor. Return False, and change nothing, if "
+             "the type or shape differ. Raise KeyError if there is none.")
         .def("_rename", edits([](const Initializers& self, const py::dict& new_names) {
                  rename_values(self, model::Renaming::Of::initializers, new_names);
              }),

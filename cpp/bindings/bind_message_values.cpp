@@ -25,11 +25,14 @@ void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nb
     model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
 }
 
-void hold_raw_data(const ProtoView& tensor, const py::object& buffer) {
-    edit::change_message(tensor, model::set_raw_data, hold(buffer));
+Handle as_tensor(const ProtoView& view) { return message_for("TensorProto", py::cast(view)); }
+
+void hold_raw_data(const ProtoView& view, const py::object& buffer) {
+    edit::change_message(as_tensor(view), model::set_raw_data, hold(buffer));
 }
 
-bool hold_values(const ProtoView& tensor, const Tensor& values) {
+bool hold_values(const ProtoView& view, const Tensor& values) {
+    const Handle tensor = as_tensor(view);
     return with_values(values, [&](const tensor::Values& found) {
         const tensor::Payload* const payload = found.payload();
         // An external file that is read has no addresses.
@@ -45,10 +48,13 @@ bool hold_values(const ProtoView& tensor, const Tensor& values) {
 void pack(const py::object& codes, unsigned bits, const py::object& packed) {
     const py::buffer_info from = py::buffer(codes).request();
     const py::buffer_info to = py::buffer(packed).request(true);
+    const auto is_run = [](const py::buffer_info& bytes) {
+        return bytes.ndim == 1 && bytes.itemsize == 1 && bytes.strides[0] == 1;
+    };
     const auto count = static_cast<std::uint64_t>(from.size);
-    if (bits == 0 || bits > 8 || from.itemsize != 1 || to.itemsize != 1 ||
+    if (!is_run(from) || !is_run(to) || bits == 0 || bits > 8 ||
         static_cast<std::uint64_t>(to.size) < tensor::packed_nbytes(count, bits)) {
-        throw py::value_error("the packed bytes do not fit");
+        throw py::value_error("expected bytes in a row, 1 to 8 bits, and room for what they make");
     }
     kernels::pack(bits, static_cast<const std::uint8_t*>(from.ptr), count,
                   static_cast<std::uint8_t*>(to.ptr));

@@ -41,7 +41,25 @@ py::object value_dtype(const ValueInfo& info) {
 
 py::object value_shape(const ValueInfo& info) {
     const auto type = type_of(info);
-    return type && type->shape ? py::object(dimensions(*type->shape)) : py::none();
+    return type ? shape_of(*type) : py::none();
+}
+
+// As `info.proto.type.tensor_type.field = value`, in one step.
+void set_of_tensor(const ValueInfo& info, std::string_view field, const py::object& value) {
+    const py::object view = py::cast(ProtoView{info});
+    const py::object type = view.attr("type");
+    const py::object which = type.attr("WhichOneof")("value");
+    const std::string kind = which.is_none() ? "tensor_type" : which.cast<std::string>();
+    const std::string title = "value " + to_printable(py::repr(view.attr("name")));
+    if (kind != "tensor_type" && kind != "sparse_tensor_type") {
+        throw py::value_error(title + " is not a tensor: its type is " + kind + "; assign .type");
+    }
+    const py::object tensor = type.attr(kind.c_str());
+    if (field == "shape" && tensor.attr("elem_type").cast<int>() == 0) {
+        throw py::value_error(title + " has no element type; assign .dtype first");
+    }
+    const auto& message = cpp_value<ProtoView>(tensor);
+    set_property(message, row_named(message, field), value);
 }
 
 void bind_node(py::module_& module) {
@@ -75,10 +93,11 @@ If the file does not store the type, it is the type of the value that is present
 
 A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. Assigning a
 value sets the type as well; a str or an array may be assigned, too.)")
-        .def("_assign", edits([](const Attribute& self, const ProtoView& made) {
-                 edit::set_attribute_value(self, made);
+        .def("_assign", edits([](const Attribute& self, const py::object& made) {
+                 edit::set_attribute_value(self, message_for("AttributeProto", made));
              }),
-             py::arg("made"), "Take the value of a new AttributeProto, which loses its own text.");
+             py::arg("made"),
+             "Take the value of a new AttributeProto, whose doc_string is cleared.");
 }
 
 py::object wrap_type(Handle&& handle) {
@@ -95,11 +114,13 @@ void bind_value_info(py::module_& module) {
         "The element type of a tensor as a DataType, or None. A value without a type becomes a "
         "tensor.");
     cls.def_property_readonly(
-        "shape", value_shape,
-        R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
+           "shape", value_shape,
+           R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
 Each dimension is an int, a str (`dim_param`) or None (unknown). Placeholders that exporters write for
-unknown sizes are None: `?`, `-1`, `None`, `unk__` with digits, negative numbers. `.proto` has them.)");
+unknown sizes are None: `?`, `-1`, `None`, `unk__` with digits, negative numbers. `.proto` has them.)")
+        .def("_set_of_tensor", edits(set_of_tensor), py::arg("field"), py::arg("value"),
+             "Set the elem_type or the shape of a value that is, or becomes, a tensor.");
     cls.def_property_readonly("type", value_type,
                               "The type as a TensorType, SequenceType, MapType, ..., or None.");
 }

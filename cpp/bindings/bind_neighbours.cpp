@@ -1,7 +1,6 @@
 // Which data files the models of some folders use, and the names that data files may have.
 #include <pybind11/stl.h>
 
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>

@@ -1,7 +1,4 @@
 // Functions of the module that make messages, and that fill new ones.
-#include <pybind11/stl.h>
-
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,19 +49,12 @@ Example:
         "Return a new message whose external data are in the folder of those of a view.");
     module.def(
         "find_message",
-        [](std::string_view name, const py::object& object) -> std::optional<ProtoView> {
+        [](std::string_view name, const py::object& object) {
             auto found = find_message(name, object);
-            if (!found) return std::nullopt;
-            return ProtoView{*std::move(found)};
+            return found ? make_object<ProtoView>(*std::move(found)) : py::none();
         },
         py::arg("message_type"), py::arg("object"),
         "Return the message that an object of any library is or has; None if it is no such one.");
-    module.def(
-        "message_for",
-        [](std::string_view name, const py::object& object) {
-            return ProtoView{message_for(name, object)};
-        },
-        py::arg("message_type"), py::arg("object"), "The same, or raise TypeError.");
     module.def(
         "copy_into",
         [](const ProtoView& target, const py::object& message) {

@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <string>
-#include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"

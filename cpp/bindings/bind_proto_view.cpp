@@ -1,5 +1,4 @@
 // `.proto`: the source message under the exact names of onnx.proto.
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The buffer protocol of a Tensor: its stored bytes, without a copy.
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bindings/arrays.hpp"

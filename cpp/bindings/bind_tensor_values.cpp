@@ -311,18 +311,7 @@ Example:
                  return with_array(self,
                                    [&](const py::object& array) { return array.contains(value); });
              })
-        .def("__len__", first_dimension)
-        .def("__bool__", [](const Tensor&) -> bool {
-            throw py::value_error("a Tensor has no truth value; test its numpy() array");
-        });
-    for (const char* const name : {"__setitem__", "__delitem__"}) {
-        cls.def(name, [](const Tensor&, const py::args&) {
-            throw py::type_error(
-                "a Tensor is read-only; change array = tensor.numpy(writable=True), then assign "
-                "it: "
-                "initializers[name] = array");
-        });
-    }
+        .def("__len__", first_dimension);
     // Without these methods, Python would parse the bytes of the buffer as text.
     for (const char* const name : {"__int__", "__float__", "__index__", "__complex__"}) {
         cls.def(name, [name](const Tensor& self) { return call_on_array(self, name); });

@@ -1,13 +1,8 @@
 #include "bindings/field_mapping.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "bindings/editing.hpp"
@@ -61,10 +56,8 @@ py::dict given_entries(const wire::FieldRow& row, const py::object& items) {
         return new_dict(items);
     } catch (py::error_already_set& error) {
         if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
-        const auto kind = model::entry_kind(row);
-        const char* const example = kind == model::EntryKind::operator_set ? "{'': 21}"
-                                    : kind == model::EntryKind::attribute  ? "{'axis': 1}"
-                                                                           : "{'key': 'value'}";
+        const bool are_versions = model::entry_kind(row) == model::EntryKind::operator_set;
+        const char* const example = are_versions ? "{'': 21}" : "{'key': 'value'}";
         const std::string text = std::string(row.name) + ": expected a mapping, such as " +
                                  example + ", not " +
                                  (items.is_none() ? "None; {} removes all" : type_name(items));

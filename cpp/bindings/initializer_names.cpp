@@ -2,7 +2,6 @@
 
 #include <string>
 #include <unordered_set>
-#include <utility>
 
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"

@@ -57,12 +57,12 @@ void add_property(PyTypeObject* type, const PyGetSetDef& definition) {
                 owned(PyDescr_NewGetSet(type, &kept)));
 }
 
-void add_setter(const py::object& cls, const char* name, const py::object& setter) {
+void add_setter(const py::object& cls, const std::string& name, const py::object& setter) {
     struct Property {
         PyGetSetDef core;
         py::object set;
     };
-    const py::object found = cls.attr("__dict__")[name];
+    const py::object found = cls.attr("__dict__")[name.c_str()];
     if (!PyType_Check(cls.ptr()) || Py_IS_TYPE(found.ptr(), &PyGetSetDescr_Type) == 0) {
         throw py::type_error("a class has no such property");
     }
@@ -76,8 +76,8 @@ void add_setter(const py::object& cls, const char* name, const py::object& sette
             PyErr_SetString(PyExc_AttributeError, "a property cannot be deleted");
             return -1;
         }
-        const auto& function = static_cast<Property*>(closure)->set;
-        PyObject* const done = PyObject_CallFunctionObjArgs(function.ptr(), self, value, nullptr);
+        PyObject* const function = static_cast<Property*>(closure)->set.ptr();
+        PyObject* const done = PyObject_CallFunctionObjArgs(function, self, value, nullptr);
         Py_XDECREF(done);
         return done == nullptr ? -1 : 0;
     };

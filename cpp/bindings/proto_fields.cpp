@@ -1,7 +1,5 @@
 #include "bindings/proto_fields.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "bindings/editing.hpp"

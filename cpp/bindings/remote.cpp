@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <string>
-#include <utility>
 
 #include "base/error.hpp"
 #include "bindings/interpreter_lock.hpp"

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"

@@ -22,13 +22,6 @@ py::object inner_type(const model::ValueType& type) {
     return type.inner ? type_object(*type.inner) : py::none();
 }
 
-py::object shape_of(const model::ValueType& type) {
-    return type.shape ? py::object(dimensions(*type.shape)) : py::none();
-}
-
-// The class of onnxmap.types; its table has the order of Kind.
-py::object class_of(Kind kind) { return package::value_types()[py::int_(static_cast<int>(kind))]; }
-
 py::object denotation_or_none(const std::optional<std::string_view>& denotation) {
     return denotation ? py::object(to_str(*denotation)) : py::none();
 }
@@ -44,15 +37,17 @@ py::tuple denotations_of(const model::ValueType& type) {
 
 }  // namespace
 
-py::tuple dimensions(const std::vector<model::Dimension>& shape) {
-    py::tuple dims(shape.size());
-    for (std::size_t i = 0; i < shape.size(); ++i) dims[i] = dimension(shape[i]);
+py::object shape_of(const model::ValueType& type) {
+    if (!type.shape) return py::none();
+    py::tuple dims(type.shape->size());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dimension((*type.shape)[i]);
     return dims;
 }
 
 py::object type_object(const model::ValueType& type) {
     const auto elem_type = [&] { return data_type_or_int(type.elem_type.value_or(0)); };
-    const py::object cls = class_of(type.kind);
+    // The table of onnxmap.types has the order of Kind.
+    const py::object cls = package::value_types()[py::int_(static_cast<int>(type.kind))];
     const py::object denotation = denotation_or_none(type.denotation);
     switch (type.kind) {
         case Kind::tensor:

@@ -15,7 +15,7 @@ namespace py = pybind11;
 /// A TensorType, SequenceType, MapType ...
 [[nodiscard]] py::object type_object(const model::ValueType& type);
 
-/// A tuple of int, str (`dim_param`) or None (unknown).
-[[nodiscard]] py::tuple dimensions(const std::vector<model::Dimension>& shape);
+/// The shape as a tuple of int, str (`dim_param`) or None (unknown); None if the rank is unknown.
+[[nodiscard]] py::object shape_of(const model::ValueType& type);
 
 }  // namespace onnxmap::bindings

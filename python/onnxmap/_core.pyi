@@ -118,7 +118,6 @@ __all__: list[str] = [
     "map_keys",
     "match_lists",
     "merge",
-    "message_for",
     "message_type_of",
     "new",
     "new_beside",
@@ -612,7 +611,7 @@ class AttributeMapping(_mappings.AttributeMapping):
         """
         ...
 
-    def _set_default(self, name: str, made: ProtoView | None) -> Attribute:
+    def _set_default(self, name: str, made: ProtoView) -> Attribute:
         """
         Return the attribute of a name; if there is none, add this one first.
         """
@@ -852,7 +851,7 @@ class Attribute(_messages.Attribute):
 
     def _assign(self, made: ProtoView) -> None:
         """
-        Take the value of a new AttributeProto, which loses its own text.
+        Take the value of a new AttributeProto, whose doc_string is cleared.
         """
         ...
 
@@ -918,6 +917,12 @@ class ValueInfo(_messages.ValueInfo):
     def proto(self) -> ProtoView:
         """
         The source message under the exact names of onnx.proto.
+        """
+        ...
+
+    def _set_of_tensor(self, field: str, value: Any) -> None:
+        """
+        Set the elem_type or the shape of a value that is, or becomes, a tensor.
         """
         ...
 
@@ -1876,17 +1881,17 @@ class Initializers(_mappings.Initializers):
 
     def _replace(self, name: str, made: ProtoView) -> bool:
         """
-        Give an initializer the values of a new tensor, and return whether it has its type and shape. Raise KeyError if there is none.
+        Give an initializer the values of a new tensor. Return False, and change nothing, if the type or shape differ. Raise KeyError if there is none.
         """
         ...
 
     def _set(self, name: str, made: ProtoView) -> None:
         """
-        Give an initializer the values of a new tensor, or add it.
+        Give an initializer the values of a new tensor, or add it. The tensor is changed.
         """
         ...
 
-    def _set_default(self, name: str, made: ProtoView | None) -> Tensor:
+    def _set_default(self, name: str, made: ProtoView) -> Tensor:
         """
         Return the initializer of a name; if there is none, add this tensor first.
         """
@@ -1988,7 +1993,6 @@ class Tensor(_tensors.Tensor):
     """
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> _ndarray[Any, Any]: ...
-    def __bool__(self) -> bool: ...
     def __complex__(self) -> complex: ...
     def __contains__(self, arg0: Any) -> bool: ...
     def __dlpack__(
@@ -2811,11 +2815,6 @@ def match_lists(old: Any, new: Any) -> builtins.list[tuple[int, int]]:
 def merge(a: Document, b: Document, connect: Any, prefix: str, share: Any) -> Document:
     """
     See `onnxmap.merge`.
-    """
-
-def message_for(message_type: str, object: Any) -> ProtoView:
-    """
-    The same, or raise TypeError.
     """
 
 def message_type_of(object: Any) -> str:

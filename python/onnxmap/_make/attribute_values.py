@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,12 +37,8 @@ def attribute_of(name: str, value: Any, owner: Any, before: AttributeType | int 
         name: its name.
         value: as for `make_attribute`, or an Attribute or AttributeProto.
         owner: the message that it is for: external data stay external if they are in its folder.
-        before: the type of the attribute that it replaces, which an empty list gets.
+        before: the type of the attribute that it replaces, or 0. An empty list gets this type.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"a key is a str, not {type(name).__name__}")
-    if value is None:
-        raise TypeError(f"the value of {name!r} cannot be None; `del` removes an entry")
     message_type = None if isinstance(value, int | float | str) else _core.message_type_of(value)
     if message_type == "AttributeProto":
         made = _core.new_beside(owner, message_type)
@@ -56,19 +51,36 @@ def attribute_of(name: str, value: Any, owner: Any, before: AttributeType | int 
 
 def entry_of(mapping: _core.AttributeMapping, name: str, value: Any) -> Message:
     """Return a new AttributeProto for a key of a mapping."""
-    before = mapping.get(name) if _is_empty_list(value) else None
-    return attribute_of(name, value, mapping._message, 0 if before is None else before.type)
+    owner, before = mapping._message, 0
+    if _is_empty_list(value):
+        is_function = owner.message_type == "FunctionProto"
+        for each in owner.attribute_proto if is_function else owner.attribute:
+            before = each.type if each.name == name else before
+    return _entry(name, value, owner, before)
 
 
 def set_entries(message: _core.Node | _core.Function, field: str, given: Any) -> None:
     """Replace all attributes of a message."""
     proto = message.proto
     if not isinstance(given, _core.AttributeMapping):
-        with suppress(TypeError, ValueError):  # the core says what is expected
-            given = dict(given)
-    if isinstance(given, dict):
-        given = {name: attribute_of(name, value, proto) for name, value in given.items()}
+        try:
+            entries = dict(given)
+        except (TypeError, ValueError) as error:
+            told = "None; {} removes all" if given is None else type(given).__name__
+            example = "{'axis': 1}"
+            raise TypeError(
+                f"{field}: expected a mapping, such as {example}, not {told}"
+            ) from error
+        given = {name: _entry(name, value, proto) for name, value in entries.items()}
     _core.set_property(proto, field, given)
+
+
+def _entry(name: Any, value: Any, owner: Any, before: AttributeType | int = 0) -> Message:
+    if not isinstance(name, str):
+        raise TypeError(f"a key is a str, not {type(name).__name__}")
+    if value is None:
+        raise TypeError(f"the value of {name!r} cannot be None; `del` removes an entry")
+    return attribute_of(name, value, owner, before)
 
 
 def _is_empty_list(value: Any) -> bool:

@@ -71,7 +71,7 @@ def stored_bytes(array: _Array, bits: int) -> _Array:
 def text_bytes(text: Any) -> bytes:
     """Return the bytes of a text, which may hold bytes that are not UTF-8 as surrogates."""
     if isinstance(text, str):
-        return text.encode("utf-8", "surrogateescape")
+        return str.encode(text, "utf-8", "surrogateescape")
     if isinstance(text, bytes):
         return text
     raise TypeError(f"a string is a str or bytes, not {type(text).__name__}")

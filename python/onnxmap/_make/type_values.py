@@ -1,4 +1,4 @@
-"""New TypeProtos of the classes of `onnxmap.types`, and the parts of a value's type."""
+"""New TypeProtos of the classes of `onnxmap.types`, and the shape of a value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from onnxmap import _core
 from onnxmap._base.enums import DataType
-from onnxmap._base.new_message import Message
+from onnxmap._show.wrong_values import wrong_message
 from onnxmap.types import (
     MapType,
     OpaqueType,
@@ -26,6 +26,7 @@ _FIELDS = {
     OptionalType: "optional_type",
     OpaqueType: "opaque_type",
 }
+_MOST_LEVELS = 100  # the core refuses more
 _INNER = {SequenceType: "elem_type", OptionalType: "elem_type", MapType: "value_type"}
 
 
@@ -46,7 +47,7 @@ def element_type(given: ElementType) -> int:
 
 def class_of(given: Any) -> Any:
     """Return the class of onnxmap.types that an object has, such as TensorType, or None."""
-    return next((cls for cls in _FIELDS if isinstance(given, cls)), None)
+    return next((cls for cls in _FIELDS if issubclass(type(given), cls)), None)
 
 
 def type_message(given: Any) -> Any:
@@ -64,8 +65,13 @@ def type_message(given: Any) -> Any:
     while (cls := class_of(given)) is not None:
         around.append((cls, given))
         given = getattr(given, _INNER[cls]) if cls in _INNER else None
+        if len(around) > _MOST_LEVELS:
+            given = _core.new("TypeProto")
     if around and around[-1][0] in _INNER:
-        given = _core.message_for("TypeProto", given)
+        inner = _core.find_message("TypeProto", given)
+        if inner is None:
+            raise wrong_message("TypeProto", given)
+        given = inner
     for cls, each in reversed(around):
         fields = {_FIELDS[cls]: _fields(each, given), "denotation": each.denotation}
         given = _core.new("TypeProto", **fields)
@@ -88,6 +94,7 @@ def _fields(given: Any, inside: Any) -> dict[str, Any]:
 
 def _tensor_fields(kind: ElementType, shape: Any, denotations: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {"elem_type": element_type(kind)}
+    denotations = tuple(denotations)
     if shape is not None:
         sizes = _sizes(shape)
         if denotations and len(denotations) != len(sizes):
@@ -97,11 +104,15 @@ def _tensor_fields(kind: ElementType, shape: Any, denotations: Any) -> dict[str,
 
 
 def _sizes(shape: Any) -> list[Any]:
-    if isinstance(shape, str | bytes) or not hasattr(shape, "__iter__"):
+    try:
+        sizes = None if isinstance(shape, str | bytes) else iter(shape)
+    except Exception:  # noqa: BLE001 -- whatever it is, it is no sequence
+        sizes = None
+    if sizes is None:
         raise TypeError(
             f"a shape is a sequence of dimensions, such as (1, 'n'), not {type(shape).__name__}"
         )
-    return list(shape)
+    return list(sizes)
 
 
 def _dims(sizes: list[Any], denotations: Any) -> list[dict[str, Any]]:
@@ -124,25 +135,8 @@ def _dim(size: Any) -> dict[str, Any]:
     return {"dim_value": size}
 
 
-def set_element_type(info: _core.ValueInfo, given: ElementType) -> None:
-    """Set the element type of a tensor. A value without a type becomes one."""
-    number = element_type(given)
-    _tensor_in(info).elem_type = number
-
-
 def set_shape(info: _core.ValueInfo, shape: Any) -> None:
     """Set the shape of a tensor. What its dimensions mean stays if there are as many as before."""
-    tensor = _tensor_in(info)
-    if tensor.elem_type == 0:
-        raise ValueError(f"value {info.name!r} has no element type; assign .dtype first")
     before = getattr(info.type, "shape_denotation", ())
     made = None if shape is None else {"dim": _dims(_sizes(shape), before)}
-    _core.set_property(tensor, "shape", made)
-
-
-def _tensor_in(info: _core.ValueInfo) -> Message:
-    """The message with the element type and the shape of a value that is, or becomes, a tensor."""
-    kind = info.proto.type.WhichOneof("value") or "tensor_type"
-    if kind not in ("tensor_type", "sparse_tensor_type"):
-        raise ValueError(f"value {info.name!r} is not a tensor: its type is {kind}; assign .type")
-    return getattr(info.proto.type, kind)
+    info._set_of_tensor("shape", made)

@@ -1,6 +1,6 @@
 """Gives the classes of `_core` their methods in Python, and then seals them. Imported once.
 
-A method `_set_NAME` sets the property NAME, which the core reads.
+A method `_set_NAME` assigns to the property NAME, whose getter is in the core.
 """
 
 from __future__ import annotations

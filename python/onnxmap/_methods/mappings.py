@@ -1,4 +1,4 @@
-"""Methods of mappings. A change is one step for other threads, and therefore in C++."""
+"""Methods of mappings. What changes a model makes a message first, and is then one call of C++."""
 
 from __future__ import annotations
 
@@ -59,15 +59,17 @@ class AttributeMapping(FieldMapping[_core.Attribute]):
     if TYPE_CHECKING:
 
         def _set(self, name: str, made: _core.ProtoView) -> None: ...
-        def _set_default(self, name: str, made: _core.ProtoView | None) -> _core.Attribute: ...
+        def _set_default(self, name: str, made: _core.ProtoView) -> _core.Attribute: ...
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._set(key, _attribute_values().entry_of(self, key, value))
 
     def setdefault(self, key: str, default: Any = None) -> _core.Attribute:
         """Return the attribute of a name; if there is none, make one of the default first."""
-        made = None if key in self else _attribute_values().entry_of(self, key, default)
-        return self._set_default(key, made)
+        found = self.get(key)
+        if found is not None:
+            return found
+        return self._set_default(key, _attribute_values().entry_of(self, key, default))
 
 
 class ByName(Named[Item]):
@@ -94,7 +96,7 @@ class Initializers(ByName[_core.Tensor]):
         def _rename(self, new_names: dict[str, str]) -> None: ...
         def _replace(self, name: str, made: _core.ProtoView) -> bool: ...
         def _set(self, name: str, made: _core.ProtoView) -> None: ...
-        def _set_default(self, name: str, made: _core.ProtoView | None) -> _core.Tensor: ...
+        def _set_default(self, name: str, made: _core.ProtoView) -> _core.Tensor: ...
         def _prefetch(self, names: Any) -> None: ...
         def _residency(self, names: Any) -> dict[str, tuple[int, int]]: ...
         def _selected(self, names: Any) -> Iterable[str]: ...
@@ -106,8 +108,10 @@ class Initializers(ByName[_core.Tensor]):
 
     def setdefault(self, name: str, values: Any = None) -> _core.Tensor:
         """Return the initializer of a name; if there is none, add one with these values first."""
-        made = None if name in self else _initializer_values().values_for(self, name, values)
-        return self._set_default(name, made)
+        found = self.get(name)
+        if found is not None:
+            return found
+        return self._set_default(name, _initializer_values().values_for(self, name, values))
 
     @overload
     def rename(self, old: Mapping[str, str]) -> None: ...

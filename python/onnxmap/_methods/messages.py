@@ -49,9 +49,11 @@ class ValueInfo(Tabled):
 
         @property
         def proto(self) -> _core.ProtoView: ...
+        def _set_of_tensor(self, field: str, value: Any) -> None: ...
 
     def _set_dtype(self, given: Any) -> None:
-        import_module("onnxmap._make.type_values").set_element_type(self, given)
+        make = import_module("onnxmap._make.type_values")
+        self._set_of_tensor("elem_type", make.element_type(given))
 
     def _set_shape(self, given: Any) -> None:
         import_module("onnxmap._make.type_values").set_shape(self, given)

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from onnxmap._base.enums import DataType
     from onnxmap.types import ExternalData
 
+_READ_ONLY = (
+    "a Tensor is read-only; change array = tensor.numpy(writable=True), then assign it: "
+    "initializers[name] = array"
+)
+
 
 class Tensor(Tabled):
     """What a Tensor of `_core` gets."""
@@ -37,6 +42,17 @@ class Tensor(Tabled):
         if found is not None:
             return found
         return import_module("onnxmap._read.tensor_parts").part_of(self, key)
+
+    if not TYPE_CHECKING:  # a type checker reports these by itself
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            raise TypeError(_READ_ONLY)
+
+        def __delitem__(self, key: Any) -> None:
+            raise TypeError(_READ_ONLY)
+
+    def __bool__(self) -> bool:
+        raise ValueError("a Tensor has no truth value; test its numpy() array")
 
     @property
     def external(self) -> ExternalData | None:

@@ -40,7 +40,7 @@ REFUSED = object()
 # What a caller has to decide, and no other call can help with.
 EXPECTED = re.compile(
     r"^_ is an output already$|: pass outputs=True$|^IR version _ cannot become _|\w\(\)|"
-    r"set model.opset_imports|which would use it$|state it with graph.value_infos.append|"
+    r"set model.opset_imports|which would use it$|and _ is another one$|state it with graph.value_infos.append|"
     r"add an Identity node instead$|^Constant nodes are ONNX_|has no known rank, not _$"
 )
 # Identity copies, and a matrix product adds numbers in another order if its matrix is no view any
