@@ -40,8 +40,9 @@ REFUSED = object()
 # What a caller has to decide, and no other call can help with.
 EXPECTED = re.compile(
     r"^_ is an output already$|: pass outputs=True$|^IR version _ cannot become _|\w\(\)|"
-    r"set model.opset_imports|which would use it$|and _ is another one$|state it with graph.value_infos.append|"
-    r"add an Identity node instead$|^Constant nodes are ONNX_|has no known rank, not _$"
+    r"set model.opset_imports|which would use it$|and _ is another one$|"
+    r"state it with graph.value_infos.append|add an Identity node instead$|"
+    r"^Constant nodes are ONNX_|has no known rank, not _$"
 )
 # Identity copies, and a matrix product adds numbers in another order if its matrix is no view any
 # longer, as the output of Transpose is one.
