@@ -105,8 +105,6 @@ std::optional<Handle> find_message(std::string_view type_name, const py::handle&
     return found->made.table().name == type_name ? found : std::nullopt;
 }
 
-bool is_bound(const py::handle& object) { return bound_message(object).has_value(); }
-
 std::string message_type_of(const py::handle& object) {
     if (const auto bound = bound_message(object)) return std::string(bound->made.table().name);
     if (!py::hasattr(object, "SerializeToString")) return {};

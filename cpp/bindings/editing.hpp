@@ -88,9 +88,6 @@ void set_fields(const Handle& handle, const py::dict& fields);
 [[nodiscard]] std::optional<Handle> find_message(std::string_view type_name,
                                                  const py::handle& object);
 
-/// Whether an object is a ProtoView, or has one, such as a Node.
-[[nodiscard]] bool is_bound(const py::handle& object);
-
 /// The type of the message that an object is, or has, like "NodeProto"; it may be of the protobuf
 /// library. An empty string for other objects.
 [[nodiscard]] std::string message_type_of(const py::handle& object);

@@ -61,8 +61,6 @@ std::string type_name(const py::handle& object) {
     return to_printable(py::type::handle_of(object).attr("__name__"));
 }
 
-py::object exact_int(const py::handle& number) { return owned(PyNumber_Long(number.ptr())); }
-
 py::ssize_t to_index(const py::handle& number, PyObject* overflow) {
     const py::ssize_t index = PyNumber_AsSsize_t(number.ptr(), overflow);
     if (index == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();

@@ -112,9 +112,6 @@ using Wrap = py::object (*)(Handle&&);
 /// The name of an object's class, without its module.
 [[nodiscard]] std::string type_name(const py::handle& object);
 
-/// An int, from a number of any class. Throws what its conversion throws.
-[[nodiscard]] py::object exact_int(const py::handle& number);
-
 /// A number that Python takes as an index, of any class. `overflow`: the error for a number that is
 /// too large; null clips it.
 [[nodiscard]] py::ssize_t to_index(const py::handle& number, PyObject* overflow = nullptr);

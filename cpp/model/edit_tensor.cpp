@@ -44,10 +44,6 @@ void clear_name(const Document& document, const onnx::Message& tensor) {
     clear(document, tensor, *kName);
 }
 
-void clear_notes(const Document& document, const onnx::Message& tensor) {
-    clear(document, tensor, kNotes);
-}
-
 void clear_values(const Document& document, const onnx::Message& tensor) {
     std::vector<const wire::FieldRow*> rows;
     for (const wire::FieldRow& row : tensor.table().fields) {

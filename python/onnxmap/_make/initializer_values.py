@@ -19,8 +19,8 @@ _Form = tuple[int, tuple[int, ...]]
 def values_for(initializers: _core.Initializers, name: str, values: Any) -> Message:
     """Return a new tensor for an initializer. Warn if an array changes its type or shape."""
     made = tensor_of(values, copy=False)
-    before = initializers.get(name)
-    if before is None or is_tensor_message(values):
+    before = None if is_tensor_message(values) else initializers.get(name)
+    if before is None:
         return made
     old, now = _form(before.proto), _form(made)
     if old != now:
