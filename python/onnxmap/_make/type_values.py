@@ -47,7 +47,10 @@ def element_type(given: ElementType) -> int:
 
 def class_of(given: Any) -> Any:
     """Return the class of onnxmap.types that an object has, such as TensorType, or None."""
-    return next((cls for cls in _FIELDS if issubclass(type(given), cls)), None)
+    for cls in _FIELDS:  # no generator: a Ctrl-C while one is closed is lost
+        if issubclass(type(given), cls):
+            return cls
+    return None
 
 
 def type_message(given: Any) -> Any:

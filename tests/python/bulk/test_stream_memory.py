@@ -216,7 +216,8 @@ def test_a_kept_array_keeps_its_slab_or_itself(tmp_path: Path) -> None:
         facts = facts_from(KEPT, str(path), name)
         assert facts["total"] > 100 * MIB
         assert facts["kept"] < most + MIB
-        assert facts["kept"] >= (120_000 if name != "701" else most)
+        # The interpreter itself may take some pages meanwhile.
+        assert facts["kept"] >= (120_000 if name != "701" else most) - (64 << 10)
 
 
 def test_files_on_a_tmpfs() -> None:
