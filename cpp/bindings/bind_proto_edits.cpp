@@ -48,16 +48,14 @@ void clear_field(const ProtoView& self, const py::object& given) {
     edit::clear(self, *row);
 }
 
-void clear_all(const ProtoView& self) {
-    edit::change_message(self, model::clear_all, model::AbsentFields::cleared);
-}
+void clear_all(const ProtoView& self) { edit::change_message(self, model::clear_all); }
 
 void merge_from(const ProtoView& self, const py::object& other) {
     merge(self, message_for(self.made.table().name, other));
 }
 
 void copy_from(const ProtoView& self, const py::object& other) {
-    copy(self, message_for(self.made.table().name, other), model::AbsentFields::waiting);
+    copy(self, message_for(self.made.table().name, other));
 }
 
 void discard_unknown(const ProtoView& self) { edit::change_message(self, model::discard_unknown); }

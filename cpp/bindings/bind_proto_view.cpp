@@ -24,7 +24,7 @@ py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     if (auto child = view.document->child(message, row)) {
         return py::cast(ProtoView{{view.document, std::move(*child)}});
     }
-    auto place = std::make_shared<const AbsentMessage>(view, message, &row);
+    auto place = std::make_shared<const AbsentMessage>(view, &row);
     const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
     return py::cast(ProtoView{{view.document, empty, std::move(place)}});
 }

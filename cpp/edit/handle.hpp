@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "model/document.hpp"
 #include "model/edit_message.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
-#include "os/fork_safe_mutex.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::edit {
@@ -32,20 +30,15 @@ struct Handle {
     [[nodiscard]] onnx::Message message() const;
 };
 
-/// The place of a message that its parent lacks: the first edit puts it there.
+/// A singular message that its parent lacked when the handle was made. The handle denotes the field
+/// from then on, whatever is in it: the first edit puts a message there.
 struct AbsentMessage {
     /// Throws Error `limit.depth`: the messages around it are absent, too, and are too many.
-    AbsentMessage(Handle parent_, const onnx::Message& message, const wire::FieldRow* row_);
+    AbsentMessage(Handle parent_, const wire::FieldRow* row_);
 
     Handle parent;
     const wire::FieldRow* row;
-    bool is_parent_absent;                     // when the handle was made
-    mutable model::Edits::TombstonePtr place;  // null: the first; or not yet known
-    mutable os::ForkSafeMutex mutex = {};      // of `place`: libc++ has no atomic shared pointers
-    std::uint32_t depth;                       // below a message that is present
-
-    /// What was there when the place was cleared; nothing if it was not, since then.
-    [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& message) const;
+    std::uint32_t depth;  // below a message that was present
 };
 
 /// A repeated field, whatever is in it. The handle is of the message that has the field.
@@ -59,9 +52,7 @@ struct ListHandle : Handle {
 
 inline onnx::Message Handle::message() const {
     if (absent) {
-        const onnx::Message parent = absent->parent.message();
-        if (const auto left = absent->left(parent)) return left->current();
-        auto present = document->child(parent, *absent->row);
+        auto present = document->child(absent->parent.message(), *absent->row);
         return present ? *std::move(present) : made;
     }
     return made.current();

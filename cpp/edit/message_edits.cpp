@@ -103,10 +103,10 @@ void set_message(const Handle& handle, const wire::FieldRow& row, const Handle& 
     change_message(handle, model::set_message, row, original_of(copied));
 }
 
-void copy(const Handle& handle, const Handle& original, model::AbsentFields absent) {
+void copy(const Handle& handle, const Handle& original) {
     if (below_guard(handle, [&] { return is_same(handle, original); })) return;
     const Handle copied = copied_for(handle, original);
-    change_message(handle, model::clear_all, absent);
+    change_message(handle, model::clear_all);
     add_fields(handle, copied);
 }
 

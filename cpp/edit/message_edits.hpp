@@ -48,8 +48,7 @@ void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<cons
 void set_message(const Handle& handle, const wire::FieldRow& row, const Handle& original);
 
 /// Replaces all fields of a message by those of another one of its type.
-void copy(const Handle& handle, const Handle& original,
-          model::AbsentFields absent = model::AbsentFields::cleared);
+void copy(const Handle& handle, const Handle& original);
 
 /// Adds the fields of `original` to a message; see model::merge_from().
 void merge(const Handle& handle, const Handle& original);

@@ -30,15 +30,6 @@ Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row
     return rows;
 }
 
-// A handle of an absent message must not show the message that its place gets after it was cleared:
-// for protobuf it is removed, too.
-void note_cleared(const Document& document, const onnx::Message& message,
-                  const wire::FieldRow& row) {
-    if (!row.repeated() && row.is_message() && !message.child(row)) {
-        document.editable().note_vacated(message, row, {onnx::kSchema.message_of(row), ByteView{}});
-    }
-}
-
 void remove_messages(const Document& document, const onnx::Message& message, Pieces::Rows rows) {
     for (const wire::FieldRow& row : message.table().fields) {
         if (!row.is_message() || (Pieces::rows(message.table(), row) & rows) == 0) continue;
@@ -47,7 +38,6 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
                 document.editable().remove(message.inner(row, field));
             });
         } else if (const auto child = message.child(row)) {
-            document.editable().note_vacated(message, row, *child);
             document.editable().remove(*child);
         }
     }
@@ -95,14 +85,11 @@ NewValue text_value(const wire::FieldRow& row, std::string_view text) {
     return value;
 }
 
-void fail_removed(const onnx::Message& message) {
+void check_editable(const Document& document, const onnx::Message& message) {
+    if (!document.edits().is_removed(message)) return;
     throw Error("edit.removed", "the " + std::string(message.table().name) +
                                     " was removed from its model and cannot be changed; add a "
                                     "copy of it, and change that");
-}
-
-void check_editable(const Document& document, const onnx::Message& message) {
-    if (document.edits().is_removed(message)) fail_removed(message);
 }
 
 void set_value(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
@@ -181,7 +168,6 @@ void append_values(const Document& document, const onnx::Message& message,
 
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row) {
     check_editable(document, message);
-    note_cleared(document, message, row);
     const auto fields = fields_of(message);
     if (fields->count(row) == 0) return;
     Pieces::Rows rows = Pieces::rows(message.table(), row);
@@ -199,14 +185,9 @@ void clear(const Document& document, const onnx::Message& message,
     for (const auto* const row : rows) clear(document, message.current(), *row);
 }
 
-void clear_all(const Document& document, const onnx::Message& message, AbsentFields absent) {
+void clear_all(const Document& document, const onnx::Message& message) {
     check_editable(document, message);
     const auto before = fields_of(message);
-    if (absent == AbsentFields::cleared) {
-        for (const wire::FieldRow& row : message.table().fields) {
-            note_cleared(document, message, row);
-        }
-    }
     remove_messages(document, message, ~Pieces::Rows{0});
     document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),
                             ~Pieces::Rows{0});
@@ -265,7 +246,6 @@ void set_message(const Document& document, const onnx::Message& message, const w
     const auto fields = fields_of(message);
     const Pieces::Rows replaced =
         siblings(message.table(), row) | Pieces::rows(message.table(), row);
-    note_cleared(document, message, row);
     remove_messages(document, message, replaced);
     document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
                             replaced);

@@ -34,9 +34,6 @@ inline constexpr std::uint64_t kLeastHeld = 4096;
 /// entries. Names are copied, because indexes look at them.
 [[nodiscard]] bool is_text_held(const wire::FieldRow& row) noexcept;
 
-/// Throws Error `edit.removed`.
-[[noreturn]] void fail_removed(const onnx::Message& message);
-
 /// Throws Error `edit.removed` if the message is no longer part of its document.
 void check_editable(const Document& document, const onnx::Message& message);
 
@@ -65,13 +62,8 @@ void clear(const Document& document, const onnx::Message& message, const wire::F
 void clear(const Document& document, const onnx::Message& message,
            std::span<const wire::FieldRow* const> rows);
 
-/// What a handle of an absent message shows when the message that lacks it is cleared and filled
-/// again: nothing, or the new message. Source: upb's Clear and CopyFrom.
-enum class AbsentFields { cleared, waiting };
-
 /// Removes all fields, unknown ones included.
-void clear_all(const Document& document, const onnx::Message& message,
-               AbsentFields absent = AbsentFields::cleared);
+void clear_all(const Document& document, const onnx::Message& message);
 
 /// A message in another document, or in the same one.
 struct Original {

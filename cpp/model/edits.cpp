@@ -199,63 +199,6 @@ onnx::Message Edits::first_in_place(const onnx::Message& message) const {
     return found == first_in_place_.end() ? message : found->second;
 }
 
-struct Edits::Tombstone {
-    bool is_vacated = false;
-    onnx::Message left = {};
-    LifePtr kept = nullptr;  // of it
-};
-
-Edits::TombstonePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRow& row) {
-    if (count() == 0 && !has_vacated_) return nullptr;
-    const std::lock_guard lock(mutex_);
-    if (places_.size() >= most_places_) {
-        std::erase_if(places_, [](const auto& each) {
-            return !each.second.first && each.second.now.expired();
-        });
-        most_places_ = 2 * places_.size() + 16;
-    }
-    Places& places = places_[{parent.key(), &row}];
-    std::shared_ptr<Tombstone> place = places.now.lock();
-    if (!place) {
-        place = std::make_shared<Tombstone>();
-        places.now = place;
-    }
-    return place;
-}
-
-void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
-                         const onnx::Message& left) {
-    std::shared_ptr<Tombstone> now;  // released without the lock: it may hold Python objects
-    const std::lock_guard lock(mutex_);
-    has_vacated_ = true;
-    const std::pair place_key(parent.key(), &row);
-    const auto found = places_.find(place_key);
-    if (found != places_.end()) now = std::exchange(found->second.now, {}).lock();
-    std::shared_ptr<Tombstone> first;
-    const bool is_added = arena_.has(left.key());
-    if ((is_added || left.key() == nullptr) && !arena_.has(parent.key())) {
-        auto& known = places_[place_key].first;
-        if (!known) known = std::make_shared<Tombstone>();
-        first = known;
-    }
-    for (Tombstone* const place : {now.get(), first.get()}) {
-        if (place == nullptr || place->is_vacated) continue;
-        *place = {true, left, is_added ? life_of(left) : nullptr};
-    }
-}
-
-std::optional<onnx::Message> Edits::left(const onnx::Message& parent, const wire::FieldRow& row,
-                                         const TombstonePtr& place) const {
-    if (!has_vacated_) return std::nullopt;
-    const std::lock_guard lock(mutex_);
-    const Tombstone* known = place.get();
-    if (known == nullptr) {
-        const auto found = places_.find({parent.key(), &row});
-        if (found != places_.end()) known = found->second.first.get();
-    }
-    return known != nullptr && known->is_vacated ? std::optional(known->left) : std::nullopt;
-}
-
 // The objects of messages that were added keep what they show.
 void Edits::revert() {
     EditedFields messages;  // released without the lock, as all that follows

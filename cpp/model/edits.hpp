@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -101,20 +100,6 @@ class Edits final : public onnx::Changes {
     /// message itself if there is none.
     [[nodiscard]] onnx::Message first_in_place(const onnx::Message& message) const;
 
-    /// The place of a singular message, until it is cleared. A handle of an absent message stands
-    /// for it. Null before the first edit.
-    struct Tombstone;
-    using TombstonePtr = std::shared_ptr<const Tombstone>;
-    [[nodiscard]] TombstonePtr place_of(const onnx::Message& parent, const wire::FieldRow& row);
-    /// Notes that a place is cleared, before `left` is removed: what is there, which may be nothing
-    /// (an empty message without bytes).
-    void note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
-                      const onnx::Message& left);
-    /// What left the place when it was cleared; nothing if it was not, since place_of() gave it.
-    [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& parent,
-                                                    const wire::FieldRow& row,
-                                                    const TombstonePtr& place) const;
-
     /// Undoes all edits. Messages that were added then count as removed.
     void revert();
 
@@ -123,10 +108,6 @@ class Edits final : public onnx::Changes {
 
   private:
     using LifePtr = Lives::LifePtr;
-    struct Places {
-        std::shared_ptr<Tombstone> first;  // of handles that were made before the first edit
-        std::weak_ptr<Tombstone> now;
-    };
 
     [[nodiscard]] LifePtr life_of(const onnx::Message& message);
     [[nodiscard]] Lives::Gone gone_at(const std::uint8_t* key) const;
@@ -142,12 +123,8 @@ class Edits final : public onnx::Changes {
     Lives lives_;
     EditedFields messages_;
     std::unordered_map<const std::uint8_t*, const Fields*> fields_;  // the same, for find()
-    std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, Places> places_;
-    std::size_t most_places_ = 16;
-    // Places may be vacated before the first edit: nothing was there.
-    std::atomic<bool> has_vacated_ = false;
-    std::map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
-    std::size_t keepers_ = 0;                                      // how many KeptFields there are
+    std::map<const std::uint8_t*, onnx::Message> first_in_place_;    // by the newest
+    std::size_t keepers_ = 0;  // how many KeptFields there are
     std::vector<Fields> kept_;
 };
 

@@ -27,8 +27,7 @@ Handle child_of(const Handle& parent, const wire::FieldRow& row) {
 
 Handle absent_child(const Handle& parent, const wire::FieldRow& row) {
     const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
-    return {parent.document, empty,
-            std::make_shared<const AbsentMessage>(parent, parent.message(), &row)};
+    return {parent.document, empty, std::make_shared<const AbsentMessage>(parent, &row)};
 }
 
 Bytes flat(const Handle& handle) { return flat_bytes(*handle.document, handle.message()); }
@@ -64,13 +63,16 @@ TEST_CASE("message_edits: the first edit puts an absent message into its absent 
     CHECK(edit::is_same(graph, child_of(handle_of(edited), field<"ModelProto.graph">)));
 }
 
-TEST_CASE("message_edits: an absent message whose place was cleared can only be read") {
+TEST_CASE("message_edits: a handle of an absent message denotes its field") {
     const EditedDocument edited({}, message<"ModelProto">);
     const Handle graph = absent_child(handle_of(edited), field<"ModelProto.graph">);
     edit::make_present(graph);
+    const Handle present = child_of(handle_of(edited), field<"ModelProto.graph">);
     edit::clear(handle_of(edited), field<"ModelProto.graph">);
-    CHECK(code_of([&] { edit::make_present(graph); }) == "edit.removed");
+    CHECK(code_of([&] { edit::make_present(present); }) == "edit.removed");
     CHECK(edited.flat().empty());
+    edit::make_present(graph);
+    CHECK(edited.flat() == blob(7, Bytes{}));
 }
 
 TEST_CASE("message_edits: absent messages in absent messages are not nested beyond the limit") {

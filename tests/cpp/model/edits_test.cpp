@@ -268,32 +268,6 @@ TEST_CASE("edits: a message of another memory that begins where a block ends is 
     CHECK(edits.source_of({block->data() + block->size(), 1}) == nullptr);
 }
 
-TEST_CASE("edits: a place says what left it") {
-    const EditedDocument edited(join(scalar(1, 8), blob(2, "producer")));
-    const auto& row = field<"ModelProto.graph">;
-    const Message root = edited.root();
-    Edits& edits = (*edited).editable();
-    const auto first = edits.place_of(root, row);  // before the first edit
-    CHECK(first == nullptr);
-    CHECK_FALSE(edits.left(root, row, first));
-    const Message graph = model::make_present(*edited, root, row);
-    CHECK_FALSE(edits.left(root, row, first));
-    const auto second = edits.place_of(root, row);
-    CHECK(edits.place_of(root, row) == second);
-    model::clear(*edited, edited.root(), row);
-    const auto third = edits.place_of(root, row);
-    CHECK(edits.left(root, row, first)->key() == graph.key());
-    CHECK(edits.left(root, row, second)->key() == graph.key());
-    CHECK_FALSE(edits.left(root, row, third));
-    model::clear(*edited, edited.root(), row);  // nothing is there, and a handle may wait for it
-    CHECK(edits.left(root, row, first)->key() == graph.key());
-    CHECK(edits.left(root, row, second)->key() == graph.key());
-    CHECK(edits.left(root, row, third)->key() == nullptr);
-    const auto fourth = edits.place_of(root, row);
-    model::clear_all(*edited, edited.root());
-    CHECK(edits.left(root, row, fourth)->key() == nullptr);
-}
-
 TEST_CASE("edits: the log has each step from its start on") {
     using Kind = model::EditStep::Kind;
     const EditedDocument edited(model(graph_with({node("A"), node("B")})));

@@ -200,7 +200,6 @@ t = new("TypeProto")
 first = t.tensor_type
 first.elem_type = 7
 t.sequence_type.SetInParent()
-first.elem_type
 t.tensor_type.elem_type
 t.HasField("tensor_type")
 """,

@@ -51,13 +51,6 @@ m.ClearField("graph")
 m.graph.name = "other"
 (graph.name, m.graph.name)
 """,
-    "an absent message that is cleared is detached": """
-m = new("ModelProto")
-graph = m.graph
-m.ClearField("graph")
-m.graph.name = "other"
-graph.name
-""",
     "a message that is removed": """
 g = new("GraphProto", node=[{"name": "a"}, {"name": "b"}])
 first = g.node[0]
@@ -276,8 +269,6 @@ def test_handles(name: str) -> None:
 DETACHED = {
     "cleared": 'm = new("ModelProto", graph={"name": "g"})\ngraph = m.graph\nm.ClearField("graph")',
     "with its parent": 'm = new("ModelProto", graph={"name": "g"})\ngraph = m.graph\nm.Clear()',
-    "absent": 'm = new("ModelProto")\ngraph = m.graph\nm.ClearField("graph")',
-    "absent, with its parent": 'm = new("ModelProto")\ngraph = m.graph\nm.Clear()',
 }
 
 
@@ -291,6 +282,32 @@ m.graph.name = "later"
 m.graph.name
 """
     assert disagreements(program) == [("graph.name = 'other'", None, "ValueError")]
+
+
+def test_a_message_that_was_absent_is_its_field() -> None:
+    """In protobuf, it belongs to no message once the field is cleared."""
+    program = """
+m = new("ModelProto")
+graph = m.graph
+m.ClearField("graph")
+m.graph.name = "other"
+graph.name
+graph.name = "g"
+m.graph.name
+m.Clear()
+(graph.name, m.HasField("graph"))
+t = new("TypeProto")
+first = t.tensor_type
+first.elem_type = 7
+t.sequence_type.SetInParent()
+(first.elem_type, t.HasField("tensor_type"))
+"""
+    assert disagreements(program) == [
+        ("graph.name", b"", b"other"),
+        ("m.graph.name", b"other", b"g"),
+        ("(graph.name, m.HasField('graph'))", [b"g", False], [b"", False]),
+        ("(first.elem_type, t.HasField('tensor_type'))", [7, False], [0, False]),
+    ]
 
 
 def test_what_objects_of_messages_are() -> None:
