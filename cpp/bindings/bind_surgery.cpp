@@ -53,7 +53,6 @@ void replace_uses(const Body& self, const py::object& old, const py::object& rep
                   bool outputs) {
     const std::string before = known_value(self, old);
     const std::string after = known_value(self, replacement);
-    static_cast<void>(self.document->check_for_changes());
     below_guard(self, [&] { surgery::replace_uses(*self.node_values(), before, after, outputs); });
 }
 
@@ -69,7 +68,6 @@ void check_new_use(const Body& self, const py::object& old, const py::object& re
 template <class Body>
 void bypass(const Body& self, const py::object& given) {
     const auto& node = checked_value<Node>(given);
-    static_cast<void>(self.document->check_for_changes());
     if (node.document != self.document) {
         throw py::value_error("the node is not in this graph or function");
     }
@@ -78,14 +76,12 @@ void bypass(const Body& self, const py::object& given) {
 
 void add_output(const Graph& self, const py::object& value) {
     const std::string name = known_value(self, value);
-    static_cast<void>(self.document->check_for_changes());
     below_guard(self, [&] { surgery::add_output(*self.graph(), name); });
 }
 
 py::list list_of_names(const std::vector<std::string>& names) { return list_of(names, to_str); }
 
 py::tuple prune(const DocumentPtr& self) {
-    static_cast<void>(self->check_for_changes());
     const surgery::Pruned gone = surgery::prune(*self);
     return py::make_tuple(list_of_names(gone.nodes), list_of_names(gone.initializers),
                           list_of_names(gone.value_infos), list_of_names(gone.functions),
@@ -105,8 +101,7 @@ py::list dedupe(const DocumentPtr& self) {
 py::list lift_constants(const DocumentPtr& self, const py::object& min_bytes) {
     const py::ssize_t least = to_index(min_bytes, PyExc_ValueError);
     if (least < 0) throw py::value_error("min_bytes is a number of bytes, 0 or more");
-    return list_of_names(below_guard(
-        self, [&] { return surgery::lift_constants(*self, static_cast<std::uint64_t>(least)); }));
+    return list_of_names(surgery::lift_constants(*self, static_cast<std::uint64_t>(least)));
 }
 
 std::vector<std::string> names_in(const py::list& names) {
@@ -119,9 +114,7 @@ std::vector<std::string> names_in(const py::list& names) {
 py::list inline_functions(const DocumentPtr& self, const py::object& names) {
     std::optional<std::vector<std::string>> chosen;
     if (!names.is_none()) chosen = names_in(py::list(names));
-    static_cast<void>(self->check_for_changes());
-    return list_of_names(
-        below_guard(self, [&] { return surgery::inline_functions(*self, chosen); }));
+    return list_of_names(surgery::inline_functions(*self, chosen));
 }
 
 DocumentPtr extract(const DocumentPtr& self, const py::list& inputs, const py::list& outputs) {
@@ -187,9 +180,7 @@ py::tuple set_dims(const DocumentPtr& self, const py::object& dims, const py::ob
         given.inputs.emplace_back(value_name(py::reinterpret_borrow<py::object>(name)),
                                   std::move(shape));
     }
-    static_cast<void>(self->check_for_changes());
-    const surgery::DimReport report =
-        below_guard(self, [&] { return surgery::set_dims(*self, given); });
+    const surgery::DimReport report = surgery::set_dims(*self, given);
     const auto wrap = [&](const onnx::Message& message) { return wrap_message({self, message}); };
     py::list paths;
     py::list certain;
@@ -272,14 +263,14 @@ Raises:
 void bind_surgery(GuardedClass<Function>& cls) { bind_value_edits(cls); }
 
 void bind_surgery(py::module_& module) {
-    module.def("prune", guarded_edits(prune), py::arg("document"), "See `Model.prune`.");
-    module.def("sort", guarded_edits([](const DocumentPtr& self) { surgery::sort(*self); }),
+    module.def("prune", guarded(edits(prune)), py::arg("document"), "See `Model.prune`.");
+    module.def("sort", guarded(edits([](const DocumentPtr& self) { surgery::sort(*self); })),
                py::arg("document"), "See `Model.sort`.");
     module.def("strip",
-               guarded_edits(
+               guarded(edits(
                    [](const DocumentPtr& self, bool doc_strings, bool metadata, bool value_infos) {
                        surgery::strip(*self, {doc_strings, metadata, value_infos});
-                   }),
+                   })),
                py::arg("document"), py::arg("doc_strings"), py::arg("metadata"),
                py::arg("value_infos"), "See `Model.strip`.");
     module.def("lift_constants", guarded(edits(lift_constants)), py::arg("document"),

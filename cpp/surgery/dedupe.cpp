@@ -13,6 +13,7 @@
 #include "model/training_uses.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -144,10 +145,10 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
     return found;
 }
 
-std::vector<std::pair<std::string, std::string>> merge_duplicates(
+namespace {
+
+std::vector<std::pair<std::string, std::string>> merge_all(
     const model::Document& document, const std::vector<Duplicates>& duplicates) {
-    model::check_editable(document, document.root());
-    const model::Edits::KeptFields kept(document.editable());
     std::vector<std::pair<std::string, std::string>> merged;
     for (const auto& [graph, tensors] : duplicates) {
         NewNames names;
@@ -164,6 +165,13 @@ std::vector<std::pair<std::string, std::string>> merge_duplicates(
         }
     }
     return merged;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> merge_duplicates(
+    const model::Document& document, const std::vector<Duplicates>& duplicates) {
+    return run_verb(document, [&] { return merge_all(document, duplicates); });
 }
 
 }  // namespace onnxmap::surgery

@@ -26,6 +26,7 @@
 #include "surgery/inlinable.hpp"
 #include "surgery/inlined_body.hpp"
 #include "surgery/inlined_size.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -419,9 +420,7 @@ class InliningFunctions {
 
 std::vector<std::string> inline_functions(const model::Document& document,
                                           const std::optional<std::vector<std::string>>& names) {
-    model::check_editable(document, document.root());
-    const model::Edits::KeptFields kept(document.editable());
-    return InliningFunctions(document, names).apply();
+    return run_verb(document, [&] { return InliningFunctions(document, names).apply(); });
 }
 
 }  // namespace onnxmap::surgery

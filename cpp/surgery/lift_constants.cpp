@@ -12,6 +12,7 @@
 #include "model/graph.hpp"
 #include "surgery/bodies.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/verb.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::surgery {
@@ -127,12 +128,7 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
     return found;
 }
 
-}  // namespace
-
-std::vector<std::string> lift_constants(const model::Document& document, std::uint64_t min_bytes) {
-    const Message root = document.root();
-    model::check_editable(document, root);
-    const model::Edits::KeptFields kept(document.editable());
+std::vector<std::string> lift(const model::Document& document, std::uint64_t min_bytes) {
     std::vector<std::pair<Message, std::vector<Constant>>> lifted;
     for (const PlacedBody& graph : all_graphs(document)) {
         auto found = constants(document, graph.message, min_bytes);
@@ -140,7 +136,7 @@ std::vector<std::string> lift_constants(const model::Document& document, std::ui
     }
     std::vector<std::string> names;
     if (lifted.empty()) return names;
-    if (root.int64(field<"ModelProto.ir_version">) < kFirstWithFreeInitializers) {
+    if (document.root().int64(field<"ModelProto.ir_version">) < kFirstWithFreeInitializers) {
         throw std::invalid_argument(
             "in a model of IR version 3 or earlier, initializers are inputs: set ir_version to 4 "
             "or more before");
@@ -163,6 +159,12 @@ std::vector<std::string> lift_constants(const model::Document& document, std::ui
         model::erase(document, graph.current(), field<"GraphProto.node">, nodes);
     }
     return names;
+}
+
+}  // namespace
+
+std::vector<std::string> lift_constants(const model::Document& document, std::uint64_t min_bytes) {
+    return run_verb(document, [&] { return lift(document, min_bytes); });
 }
 
 }  // namespace onnxmap::surgery

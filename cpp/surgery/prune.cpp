@@ -14,6 +14,7 @@
 #include "surgery/called_functions.hpp"
 #include "surgery/graph_parts.hpp"
 #include "surgery/needed.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -198,9 +199,7 @@ class Pruning {
 }  // namespace
 
 Pruned prune(const model::Document& document) {
-    model::check_editable(document, document.root());
-    const model::Edits::KeptFields kept(document.editable());
-    return Pruning(document).run();
+    return run_verb(document, [&] { return Pruning(document).run(); });
 }
 
 }  // namespace onnxmap::surgery

@@ -16,6 +16,7 @@
 #include "model/named_list.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -226,14 +227,11 @@ void check_new_output(const model::NodeValues& body, bool is_own, std::string_vi
     if (is_main_graph(body) && !is_described(body, value)) refuse_untyped(value);
 }
 
-}  // namespace
-
-void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
-                  bool outputs, std::optional<std::uint64_t> new_place) {
+void replace_all_uses(const model::NodeValues& body, std::string_view old,
+                      std::string_view replacement, bool outputs,
+                      std::optional<std::uint64_t> new_place) {
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
-    model::check_editable(document, message);
-    const model::Edits::KeptFields kept(document.editable());
     if (old == replacement) return;
     if (replacement.empty()) throw std::invalid_argument("a value needs a name");
     if (!new_place && !body.makes(replacement) && !body.is_made_around(replacement)) {
@@ -276,8 +274,6 @@ void replace_uses(const model::NodeValues& body, std::string_view old, std::stri
     if (has_type) forget_value_info(document, message, replacement);
 }
 
-namespace {
-
 // Gives the first input of a node the name of the node's output, which is an output of the graph.
 void move_name(const model::NodeValues& body, const Message& node, const std::string& output,
                const std::string& input) {
@@ -313,14 +309,10 @@ void move_name(const model::NodeValues& body, const Message& node, const std::st
     rename_shards(document, makes.current(), {{input, output}});
 }
 
-}  // namespace
-
-void bypass(const model::NodeValues& body, const Message& node) {
+void remove_node(const model::NodeValues& body, const Message& node) {
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
     const wire::FieldRow& nodes = model::nodes_of(message);
-    model::check_editable(document, message);
-    const model::Edits::KeptFields kept(document.editable());
     const auto place = body.fields()->ordinal(nodes, node.key());
     if (!place) throw std::invalid_argument("the node is not in this graph or function");
     model::check_no_default_graphs(document, message, model::kRemoveDefault);
@@ -360,16 +352,34 @@ void bypass(const model::NodeValues& body, const Message& node) {
     forget_value_info(document, message, *input);
 }
 
-void add_output(const model::Graph& graph, std::string_view value) {
+void append_output(const model::Graph& graph, std::string_view value) {
     const model::Document& document = graph.document();
     const Message& message = graph.fields()->message();
-    model::check_editable(document, message);
-    const model::Edits::KeptFields kept(document.editable());
     if (value.empty() || !graph.makes(value)) refuse(value, "is not a value of the graph");
     if (has_output(graph, value)) refuse(value, "is an output already");
     if (is_main_graph(graph) && !is_described(graph, value)) refuse_untyped(value);
     add_value(document, message, field<"GraphProto.output">, graph, value);
     forget_value_info(document, message, value);
+}
+
+template <class Work>
+void edit_body(const model::NodeValues& body, Work&& work) {
+    run_verb(body.document(), body.fields()->message(), std::forward<Work>(work));
+}
+
+}  // namespace
+
+void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
+                  bool outputs, std::optional<std::uint64_t> new_place) {
+    edit_body(body, [&] { replace_all_uses(body, old, replacement, outputs, new_place); });
+}
+
+void bypass(const model::NodeValues& body, const Message& node) {
+    edit_body(body, [&] { remove_node(body, node); });
+}
+
+void add_output(const model::Graph& graph, std::string_view value) {
+    edit_body(graph, [&] { append_output(graph, value); });
 }
 
 }  // namespace onnxmap::surgery

@@ -15,6 +15,7 @@
 #include "surgery/dependents.hpp"
 #include "surgery/dim_walk.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -302,9 +303,7 @@ class SettingDims {
 }  // namespace
 
 DimReport set_dims(const model::Document& document, const NewDims& dims) {
-    model::check_editable(document, document.root());
-    const model::Edits::KeptFields kept(document.editable());
-    return SettingDims(document, dims).apply();
+    return run_verb(document, [&] { return SettingDims(document, dims).apply(); });
 }
 
 }  // namespace onnxmap::surgery

@@ -16,6 +16,7 @@
 #include "surgery/bodies.hpp"
 #include "surgery/dataflow.hpp"
 #include "surgery/graph_parts.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -113,8 +114,7 @@ class Sorting {
 }  // namespace
 
 void sort(const model::Document& document) {
-    model::check_editable(document, document.root());
-    Sorting(document).apply();
+    run_verb(document, [&] { Sorting(document).apply(); });
 }
 
 }  // namespace onnxmap::surgery

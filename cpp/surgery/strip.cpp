@@ -2,6 +2,7 @@
 
 #include "model/edit_message.hpp"
 #include "onnx/holders.hpp"
+#include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
@@ -53,9 +54,9 @@ class Stripping {
 }  // namespace
 
 void strip(const model::Document& document, const Words& words) {
-    model::check_editable(document, document.root());
-    const model::Edits::KeptFields kept(document.editable());
-    Stripping(document, words).enter(document.root(), document.limits().depth + 1);
+    run_verb(document, [&] {
+        Stripping(document, words).enter(document.root(), document.limits().depth + 1);
+    });
 }
 
 }  // namespace onnxmap::surgery
