@@ -61,20 +61,20 @@ class ArrayMaker {
     ArrayMaker(Bulk bulk, bool release_pages)
         : bulk_(std::move(bulk)),
           releases_pages_(release_pages),
-          pages_(bulk_.plan->document().source(), release_pages) {}
+          pages_(bulk_.plan->stored().document().source(), release_pages) {}
 
     /// Name and array of an item. If the item is fresh, `memory` has its bytes.
     std::pair<py::object, py::object> operator()(const Item& item,
                                                  const source::ArrayMemory& memory) {
         const bulk::Plan& plan = *bulk_.plan;
-        return source::guard_reads(plan.document().source(), [&] {
-            const model::Tensor tensor = plan.tensor(item);
+        return source::guard_reads(plan.stored().document().source(), [&] {
+            const model::Tensor tensor = plan.stored().tensor(item);
             // The stream releases the pages of views.
             if (item.is_fresh()) pages_.note_read(item.message);
             py::object name = to_str(tensor.header().name);
             py::object values = array(item, memory, tensor.header().dims());
             // The file was last checked before these bytes were read, here or by the thread ahead.
-            if (item.reading != Reading::view) plan.check_again({&item, 1});
+            if (item.reading != Reading::view) plan.stored().check_again(std::span(&item, 1));
             return std::pair(std::move(name), std::move(values));
         });
     }
@@ -90,10 +90,10 @@ class ArrayMaker {
     py::object array(const Item& item, const source::ArrayMemory& memory,
                      std::span<const std::int64_t> dims) {
         if (item.reading == Reading::text) {
-            tensor::Values values = bulk_.plan->values(item);
+            tensor::Values values = bulk_.plan->stored().values(item);
             py::object strings =
                 read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
-            if (releases_pages_) bulk_.plan->release(item);
+            if (releases_pages_) bulk_.plan->stored().release(item);
             return strings;
         }
         std::uint64_t count = 1;
@@ -102,7 +102,7 @@ class ArrayMaker {
             fail_changed();
         }
         if (item.reading == Reading::view) {
-            const auto& source = bulk_.plan->source(item);
+            const auto& source = bulk_.plan->stored().source(item);
             const ByteView bytes(source->data() + item.offset, item.stored_nbytes);
             return make_view(*item.made, dims, item.stored_nbytes == 0 ? ByteView() : bytes,
                              owner_of(source));
@@ -152,7 +152,7 @@ class ArrayMaker {
 py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell) {
     const bulk::Plan& plan = *bulk.plan;
     std::vector<source::ArrayMemory> memory;
-    work_and_tell(threads == 0 ? plan.reads_at_once() : threads, tell,
+    work_and_tell(threads == 0 ? plan.stored().reads_at_once() : threads, tell,
                   [&](auto& done) { memory = bulk::read_items(plan, plan.items(), done); });
     ArrayMaker make(bulk, false);
     const auto items = plan.items();

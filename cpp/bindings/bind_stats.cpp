@@ -81,7 +81,7 @@ py::tuple row_of(const TensorStats& found) {
 // numbers can be compared across types.
 py::tuple read_rows(const StatsPlan& plan, unsigned threads, const py::object& tell) {
     std::vector<TensorStats> found;
-    work_and_tell(threads == 0 ? plan.reads_at_once() : threads, tell,
+    work_and_tell(threads == 0 ? plan.stored().reads_at_once() : threads, tell,
                   [&](auto& done) { found = compare::read_stats(plan, done); });
     py::list rows;
     ValueStats total;

@@ -1,13 +1,8 @@
 #include "bulk/plan.hpp"
 
 #include <algorithm>
-#include <string>
-#include <tuple>
-#include <utility>
 
 #include "base/error.hpp"
-#include "model/overlap_limit.hpp"
-#include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
 
@@ -43,39 +38,24 @@ Conversion Item::conversion() const { return *Conversion::find(*type, *made); }
 
 Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
            const Options& options)
-    : document_(initializers.shared_document()), since_(document_->check_for_changes()) {
+    : stored_(initializers) {
     items_.reserve(positions.size());
     initializers.for_each_at(
         positions,
         [&](std::uint32_t requested_at, const onnx::Message& message) {
-            const model::Tensor tensor(*document_, message);
+            const model::Tensor tensor(stored_.document(), message);
             tensor.naming([&] { add(tensor, requested_at, options); });
         },
         options.release_pages);
-    std::ranges::sort(items_, {}, [](const Item& item) {
-        return std::tuple(item.source, item.offset, item.requested_at);
-    });
-    if (options.copies) model::check_overlap(*document_, sources_, named_nbytes_);
+    read::sort_as_stored(items_);
+    if (options.copies) stored_.check_overlap();
 }
 
 void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options) {
-    const tensor::Values values = tensor.values(since_);
-    Item item{};
-    item.message = tensor.message().loaded();
-    item.requested_at = requested_at;
-    item.type = &values.type();
-    item.array = is_converted(*item.type, options) ? options.float_type : item.type;
-    item.made = &made_type(*item.type, *item.array);
-    item.count = values.count();
-    item.reading = reading_of(values, options);
-    std::shared_ptr<const source::Source> source = document_->source_of(item.message);
-    item.offset = source->offset_of(item.message);
-    if (values.payload() != nullptr) {
-        source = values.payload()->source;
-        item.offset = values.payload()->offset;
-        item.stored_nbytes = values.payload()->nbytes;
-    }
-    item.source = source_number(source);
+    const tensor::Values values = stored_.find(tensor);
+    const read::StoredTensor stored = stored_.place(tensor, values, requested_at);
+    const auto& array = is_converted(*stored.type, options) ? *options.float_type : *stored.type;
+    const Item item{stored, &made_type(*stored.type, array), &array, reading_of(values, options)};
     const auto largest =
         std::max<std::uint64_t>({item.made->itemsize(), item.array->itemsize(), 1});
     if (item.count > kMostBytes / largest) {
@@ -84,58 +64,8 @@ void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Op
     }
     nbytes_ += item.nbytes();
     array_nbytes_ += item.array_nbytes();
-    // The bytes of the pieces count, too.
-    if (values.in_pieces()) {
-        values.for_each_range(
-            [&](const auto& file, auto, auto) { static_cast<void>(source_number(file)); });
-    }
-    const std::uint64_t stored = values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
-    if (stored > 0) named_nbytes_ += std::max(stored, item.array_nbytes());
+    stored_.count(item, values, item.array_nbytes());
     items_.push_back(item);
-}
-
-std::uint32_t Plan::source_number(const std::shared_ptr<const source::Source>& source) {
-    const auto number = static_cast<std::uint32_t>(sources_.size());
-    const auto [entry, is_new] = source_numbers_.try_emplace(source.get(), number);
-    if (is_new) sources_.push_back(source);
-    return entry->second;
-}
-
-unsigned Plan::reads_at_once() const noexcept {
-    unsigned most = 1;
-    for (const auto& source : sources_) most = std::max(most, source->read_habits().at_once);
-    return most;
-}
-
-model::Tensor Plan::tensor(const Item& item) const {
-    return {*document_,
-            onnx::Message(onnx::message<"TensorProto">, item.message, &document_->edits())};
-}
-
-tensor::Values Plan::values(const Item& item) const {
-    const tensor::TolerateQuietly quietly;
-    tensor::Values values = tensor(item).values(since_);
-    // Memory is allocated by the item's count and type.
-    if (values.count() != item.count || &values.type() != item.type) {
-        fail_changed();
-    }
-    return values;
-}
-
-void Plan::release(const Item& item) const noexcept {
-    const source::Source& own = document_->source();
-    if (!document_->store().holds(item.message)) return;  // an edit added it
-    source::release(own, own.offset_of(item.message), item.message.size());
-}
-
-void Plan::check_again(std::span<const Item> items) const {
-    const source::Timestamp now = source::now();
-    const source::Source* looked_at = nullptr;
-    for (const Item& item : items) {
-        const source::Source& file = *source(item);
-        if (&file == std::exchange(looked_at, &file)) continue;
-        document_->store().check_after_reading(file, now);
-    }
 }
 
 }  // namespace onnxmap::bulk

@@ -65,7 +65,7 @@ StreamPages::Chunk StreamPages::next(Cursor& at) const {
 
 void StreamPages::prefetch(const Chunk& chunk) {
     const Item& item = items_[chunk.first];
-    const source::Source& source = *plan_.source(item);
+    const source::Source& source = *plan_.stored().source(item);
     if (!source.maps_file() || chunk.nbytes() == 0) return;
     if (prefetched_end_ == 0 || items_[prefetched_end_ - 1].source != item.source) {
         read_ahead_ = source.size() < kLongRun * kFar ? 0 : ask_read_ahead_(source);
@@ -102,7 +102,7 @@ bool StreamPages::is_read_far_ahead(const Chunk& chunk) {
 
 // Notes which pages are absent from these bytes and within the reach of read-ahead around them.
 void StreamPages::note_absent(std::uint32_t number, std::uint64_t begin, std::uint64_t end) {
-    const source::Source& source = *plan_.sources()[number];
+    const source::Source& source = *plan_.stored().sources()[number];
     if (!source.maps_file()) return;
     const std::lock_guard lock(absent_mutex_);
     if (checked_at_ != number) {
@@ -176,7 +176,7 @@ void StreamPages::leave_file() noexcept {
 }
 
 void StreamPages::release_until(std::uint64_t end) noexcept {
-    const source::Source& source = *plan_.source(*reader_);
+    const source::Source& source = *plan_.stored().source(*reader_);
     end = std::min(end, source.size());
     if (end > released_) source::release(source, released_, end - released_);
     released_ = end - end % os::page_size();
@@ -201,7 +201,7 @@ void StreamPages::drop(std::uint32_t number, std::uint64_t end) noexcept {
 }
 
 void StreamPages::evict(std::uint32_t number, std::uint64_t begin, std::uint64_t end) noexcept {
-    if (begin < end) source::evict(*plan_.sources()[number], begin, end - begin);
+    if (begin < end) source::evict(*plan_.stored().sources()[number], begin, end - begin);
 }
 
 void StreamPages::release_all(bool done) noexcept {
@@ -212,7 +212,7 @@ void StreamPages::release_all(bool done) noexcept {
     if (kept != nullptr) release_until(kept->offset);
     const std::uint32_t last = prefetched_end_ == 0 ? 0 : items_[prefetched_end_ - 1].source;
     for (std::uint32_t i = kept != nullptr ? kept->source : 0; !done && i <= last; ++i) {
-        const source::Source& source = *plan_.sources()[i];
+        const source::Source& source = *plan_.stored().sources()[i];
         const std::uint64_t begin = kept != nullptr && i == kept->source ? kept->stored_end() : 0;
         source::release(source, begin, source.size() - begin);
     }

@@ -25,7 +25,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
           items_(plan_->items()),
           // Giving back lags behind, and a mapping may take in more pages than were asked for.
           room_(options.window - options.window / 4),
-          threads_(options.threads == 0 ? plan_->reads_at_once() : options.threads),
+          threads_(options.threads == 0 ? plan_->stored().reads_at_once() : options.threads),
           pages_(*plan_, options.window) {}
 
     [[nodiscard]] bool is_forked() const noexcept { return os::process_number() != process_; }
@@ -44,7 +44,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         const Item& item = items_[taken_];
         try {
             if (!wait_for(item, patience, step.array)) return stopped_ ? State::end : State::later;
-            if (item.reading == Reading::view) plan_->check_again({&item, 1});
+            if (item.reading == Reading::view) plan_->stored().check_again(std::span(&item, 1));
         } catch (const os::Stopped&) {
             return State::end;
         } catch (...) {
@@ -192,11 +192,12 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         wait_for_room(first, end == first + 1 ? first : end, nbytes);
         std::mutex mutex;
         std::vector<std::pair<const source::Source*, ByteRange>> absent;
-        auto memory = read_items(*plan_, items_.subspan(first, end - first), done_,
-                                 [&](const Item& item, std::uint64_t begin, std::uint64_t stop) {
-                                     const std::lock_guard lock(mutex);
-                                     absent.push_back({plan_->source(item).get(), {begin, stop}});
-                                 });
+        auto memory =
+            read_items(*plan_, items_.subspan(first, end - first), done_,
+                       [&](const Item& item, std::uint64_t begin, std::uint64_t stop) {
+                           const std::lock_guard lock(mutex);
+                           absent.push_back({plan_->stored().source(item).get(), {begin, stop}});
+                       });
         for (const auto& [source, range] : absent) {
             source::evict(*source, range.begin, range.nbytes());
         }

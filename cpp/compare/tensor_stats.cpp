@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "os/fault_handler.hpp"
-#include "os/parallel.hpp"
+#include "read/tasks.hpp"
 #include "source/owned_bytes.hpp"
 #include "source/page_cache.hpp"
 #include "source/read_guard.hpp"
@@ -15,7 +15,7 @@ namespace onnxmap::compare {
 
 namespace {
 
-using tensor::packed_nbytes;
+using read::Task;
 using tensor::ValueStats;
 
 // Bytes that a thread sums at a time. If they were read into a buffer, they stay in the
@@ -26,20 +26,8 @@ constexpr std::uint64_t kReadAtOnce = 1 << 20;
 // disk busy.
 constexpr std::size_t kAskedAhead = 32;
 
-// Blocks that are summed before they are joined. This bounds the memory for their results.
-constexpr std::size_t kBlocksAtOnce = 4096;
-
-// What one thread reads at a time: blocks of one item, or a batch, which is several whole items
-// that lie close together.
-struct Task {
-    std::uint32_t first;  // item
-    std::uint32_t items;
-    std::uint64_t begin;  // element, of a single item
-    std::uint64_t end;
-    std::uint64_t offset;  // of the first byte in the source
-    std::uint64_t nbytes;
-    std::size_t slot;  // of the result of the first block, of a single item
-};
+// Tasks that are done before their results are joined. This bounds the memory for the results.
+constexpr std::size_t kTasksAtOnce = 4096;
 
 // Buffers that threads take in turns. Fresh memory would cost page faults for each read.
 class Buffers {
@@ -82,7 +70,8 @@ std::uint64_t read_nbytes(const source::Source& source) {
 
 std::uint64_t longest_read(const StatsPlan& plan) {
     std::uint64_t longest = kReadAtOnce;
-    for (const auto& source : plan.sources()) longest = std::max(longest, read_nbytes(*source));
+    for (const auto& source : plan.stored().sources())
+        longest = std::max(longest, read_nbytes(*source));
     return longest;
 }
 
@@ -104,38 +93,50 @@ class StatsReader {
 
     std::vector<TensorStats> read() {
         os::renew_fault_handler();
-        return source::guard_reads(plan_.document().source(), [&] {
-            read_parts();
+        return source::guard_reads(plan_.stored().document().source(), [&] {
+            read::make_tasks(plan_.stored(), plan_.items(), *this);
+            run_tasks();
             for (const StatsItem& item : plan_.items()) {
                 if (item.is_whole) read_whole(item);
             }
-            plan_.check_again();
+            plan_.stored().check_again(plan_.items());
             return std::move(results_);
         });
     }
 
+    // For read::make_tasks:
+
+    [[nodiscard]] static bool is_in_parts(const StatsItem& item) noexcept { return !item.is_whole; }
+    [[nodiscard]] static read::BatchLimits batch_limits(const source::Source& source) {
+        return {read_nbytes(source), 2 * read_nbytes(source)};
+    }
+    [[nodiscard]] static std::uint64_t work(const StatsItem& item) noexcept {
+        return item.stored_nbytes;
+    }
+    void add(const Task& task) {
+        tasks_.push_back(task);
+        if (tasks_.size() >= kTasksAtOnce) run_tasks();
+    }
+    void add_parts(std::size_t i) {
+        const StatsItem& item = plan_.items()[i];
+        const std::uint64_t blocks = read_nbytes(*plan_.stored().source(item)) / kReadAtOnce;
+        const std::uint64_t most = blocks * tensor::block_count(*item.type);
+        for (std::uint64_t begin = 0; begin < item.count; begin += most) {
+            add(read::part(i, item, begin, std::min(begin + most, item.count)));
+        }
+    }
+
   private:
     [[nodiscard]] ValueStats& result(const StatsItem& item) noexcept {
-        return results_[item.result].values;
+        return results_[item.requested_at].values;
     }
 
     void read_whole(const StatsItem& item) {
-        os::leave_if_stopped();
-        plan_.tensor(item).naming([&] {
-            tensor::Values values = plan_.values(item);
-            source::guard_reads(values.source(), [&] {
-                values.check_count();  // before memory is allocated by the shape
-                source::OwnedBytes bytes(item.nbytes());
-                values.read(tensor::Conversion::none(*item.type), bytes.writable());
-                sum_decoded(item, bytes.data());
-                values.for_each_range([&](const auto& source, auto offset, auto nbytes) {
-                    source::release(*source, offset, nbytes);
-                });
-            });
+        plan_.stored().read_whole(item, [&](const tensor::Values& values) {
+            source::OwnedBytes bytes(item.nbytes());
+            values.read(tensor::Conversion::none(*item.type), bytes.writable());
+            sum_decoded(item, bytes.data());
         });
-        // Decoding reads through the mapping, and the mapped pages would count as this process's
-        // memory.
-        plan_.release(item);
         done_.fetch_add(item.nbytes(), std::memory_order_relaxed);
     }
 
@@ -149,104 +150,39 @@ class StatsReader {
         for (const ValueStats& block : blocks) result(item).add(block);
     }
 
-    void read_parts() {
-        const auto items = plan_.items();
-        for (std::size_t i = 0; i < items.size();) {
-            if (items[i].is_whole || items[i].count == 0) {
-                ++i;
-                continue;
-            }
-            const std::size_t end = end_of_batch(i);
-            if (end > i + 1) {
-                add_batch(i, end);
-                i = end;
-            } else {
-                split(i++);
-            }
-        }
-        run_tasks();
-    }
-
-    // Many items may share the same bytes, so their own bytes count, too.
-    [[nodiscard]] std::size_t end_of_batch(std::size_t first) const {
-        const auto items = plan_.items();
-        const source::Source& source = plan_.source(items[first]);
-        const std::uint64_t most = read_nbytes(source);
-        const std::uint64_t gap = source.read_habits().gap;
-        std::uint64_t end = items[first].stored_end();
-        std::uint64_t read = items[first].stored_nbytes;
-        std::size_t next = first + 1;
-        for (; next < items.size(); ++next) {
-            const StatsItem& item = items[next];
-            if (item.is_whole || item.source != items[first].source) break;
-            if (item.offset > end + gap) break;
-            end = std::max(end, item.stored_end());
-            read += item.stored_nbytes;
-            if (end - items[first].offset > most || read > 2 * most) break;
-        }
-        return next;
-    }
-
-    void add_batch(std::size_t first, std::size_t behind) {
-        const auto items = plan_.items().subspan(first, behind - first);
-        std::uint64_t end = 0;
-        for (const StatsItem& item : items) end = std::max(end, item.stored_end());
-        const std::uint64_t offset = items.front().offset;
-        add_task({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(items.size()), 0, 0,
-                  offset, end - offset, 0},
-                 0);
-    }
-
-    void split(std::size_t i) {
-        const StatsItem& item = plan_.items()[i];
-        const std::uint64_t block = tensor::block_count(*item.type);
-        const std::uint64_t blocks = read_nbytes(plan_.source(item)) / kReadAtOnce;
-        const std::uint64_t bits = item.type->bits;
-        for (std::uint64_t begin = 0; begin < item.count; begin += blocks * block) {
-            const std::uint64_t end = std::min(begin + blocks * block, item.count);
-            add_task({static_cast<std::uint32_t>(i), 1, begin, end, item.offset + begin * bits / 8,
-                      packed_nbytes(end - begin, item.type->bits), 0},
-                     (end - begin + block - 1) / block);
-        }
-    }
-
-    void add_task(Task task, std::size_t blocks) {
-        task.slot = slots_;
-        slots_ += blocks;
-        tasks_.push_back(task);
-        if (slots_ >= kBlocksAtOnce || tasks_.size() >= kBlocksAtOnce) run_tasks();
-    }
-
     void run_tasks() {
-        blocks_.assign(slots_, ValueStats());
-        for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) request(tasks_[i]);
-        os::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
-            if (i + kAskedAhead < tasks_.size()) request(tasks_[i + kAskedAhead]);
-            run(tasks_[i]);
-        });
-        for (const Task& task : tasks_) join(task);
+        blocks_.resize(tasks_.size());
+        read::run_tasks(
+            tasks_.size(), kAskedAhead, [&](std::size_t i) { request(tasks_[i]); },
+            [&](std::size_t i) { run(tasks_[i], blocks_[i]); });
+        for (std::size_t i = 0; i < tasks_.size(); ++i) {
+            for (const ValueStats& block : blocks_[i]) result(first_of(tasks_[i])).add(block);
+        }
         tasks_.clear();
-        slots_ = 0;
+        blocks_.clear();
     }
 
-    // Asks for the pages of the task that are not in memory. The system's read-ahead follows one
-    // sequential thread; the positions of several threads look random to it.
+    [[nodiscard]] const StatsItem& first_of(const Task& task) const noexcept {
+        return plan_.items()[task.first];
+    }
+
     void request(const Task& task) const {
-        source::prefetch_absent(plan_.source(plan_.items()[task.first]), task.offset,
-                                task.offset + task.nbytes, [](std::uint64_t, std::uint64_t) {});
+        source::prefetch_absent(*plan_.stored().source(first_of(task)), task.range.begin,
+                                task.range.end, [](std::uint64_t, std::uint64_t) {});
     }
 
-    void run(const Task& task) {
-        const StatsItem& first = plan_.items()[task.first];
-        const source::Source& source = plan_.source(first);
+    // `blocks`: the results of the parts of one item.
+    void run(const Task& task, std::vector<ValueStats>& blocks) {
+        const source::Source& source = *plan_.stored().source(first_of(task));
         if (source.viewable()) {
             // Under a guard, lost pages read as zeros, and the guard throws at the end.
-            source::guard_reads(source, [&] { sum(task, source.data() + task.offset); });
+            source::guard_reads(source,
+                                [&] { sum(task, source.data() + task.range.begin, blocks); });
             release(task, source);
         } else {
             buffers_.with([&](std::uint8_t* buffer) {
-                source.read_file(task.offset, {buffer, task.nbytes});
-                sum(task, buffer);
+                source.read_file(task.range.begin, {buffer, task.range.nbytes()});
+                sum(task, buffer, blocks);
             });
         }
     }
@@ -254,26 +190,22 @@ class StatsReader {
     // Mapped pages count as memory of this process. A page may be mapped together with the pages
     // before it, which an earlier task has released.
     static void release(const Task& task, const source::Source& source) noexcept {
-        const std::uint64_t before = std::min(task.offset, os::kMappedAround);
-        source::release(source, task.offset - before, task.nbytes + before);
+        const std::uint64_t before = std::min(task.range.begin, os::kMappedAround);
+        source::release(source, task.range.begin - before, task.range.nbytes() + before);
     }
 
-    void sum(const Task& task, const std::uint8_t* bytes) {
-        const auto items = plan_.items().subspan(task.first, task.items);
-        if (task.items == 1) {
-            sum_blocks(items.front(), task, bytes);
-        } else {
-            for (const StatsItem& item : items) sum_item(item, bytes + (item.offset - task.offset));
+    void sum(const Task& task, const std::uint8_t* bytes, std::vector<ValueStats>& blocks) {
+        if (task.count == 1) {
+            const StatsItem& item = first_of(task);
+            for_each_block(*item.type, task.begin, task.end, [&](std::uint64_t begin, auto end) {
+                const std::uint64_t skipped = (begin - task.begin) * item.type->bits / 8;
+                blocks.push_back(sum(item, begin, end, bytes + skipped));
+            });
+            done_.fetch_add(task.range.nbytes(), std::memory_order_relaxed);
+            return;
         }
-    }
-
-    void sum_blocks(const StatsItem& item, const Task& task, const std::uint8_t* bytes) {
-        std::size_t slot = task.slot;
-        for_each_block(*item.type, task.begin, task.end, [&](std::uint64_t begin, auto end) {
-            blocks_[slot++] =
-                sum(item, begin, end, bytes + (begin - task.begin) * item.type->bits / 8);
-        });
-        done_.fetch_add(task.nbytes, std::memory_order_relaxed);
+        for (const StatsItem& item : plan_.items().subspan(task.first, task.count))
+            sum_item(item, bytes + (item.offset - task.range.begin));
     }
 
     void sum_item(const StatsItem& item, const std::uint8_t* bytes) {
@@ -286,17 +218,10 @@ class StatsReader {
     [[nodiscard]] ValueStats sum(const StatsItem& item, std::uint64_t begin, std::uint64_t end,
                                  const std::uint8_t* bytes) const {
         if (end == item.count && item.type->zero_padding()) {
-            plan_.tensor(item).naming([&] { plan_.values(item).check_padding(); });
+            plan_.stored().tensor(item).naming(
+                [&] { plan_.stored().values(item).check_padding(); });
         }
         return tensor::block_stats(*item.type, true, bytes, end - begin);
-    }
-
-    void join(const Task& task) {
-        if (task.items > 1) return;
-        const StatsItem& item = plan_.items()[task.first];
-        const std::uint64_t block = tensor::block_count(*item.type);
-        const std::size_t count = (task.end - task.begin + block - 1) / block;
-        for (std::size_t i = 0; i < count; ++i) result(item).add(blocks_[task.slot + i]);
     }
 
     const StatsPlan& plan_;
@@ -304,8 +229,7 @@ class StatsReader {
     std::vector<TensorStats> results_;
     Buffers buffers_;
     std::vector<Task> tasks_;
-    std::size_t slots_ = 0;
-    std::vector<ValueStats> blocks_;
+    std::vector<std::vector<ValueStats>> blocks_;  // by task
 };
 
 }  // namespace

@@ -414,7 +414,7 @@ class Reading {
             const bulk::Item& item = plan.items()[i];
             if (item.reading == bulk::Reading::text) continue;
             const tensor::TolerateQuietly quietly;
-            tensor::Values values = plan.values(item);
+            tensor::Values values = plan.stored().values(item);
             values.check_count();
             const Block one = read_as(values, item.conversion());
             require(!constant() || one.same_as(memory[i].bytes),

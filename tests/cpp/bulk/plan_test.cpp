@@ -67,8 +67,8 @@ TEST_CASE("plan: files come in the order of their first use, each from its begin
     CHECK(planned({}).empty());
     const bulk::Plan plan(main.initializers(), std::vector<std::uint32_t>{0, 1, 2}, {});
     CHECK(plan.nbytes() == 12);
-    CHECK(plan.sources().size() == 3);
-    CHECK(plan.source(plan.items()[0])->path() == folder / "b");
+    CHECK(plan.stored().sources().size() == 3);
+    CHECK(plan.stored().source(plan.items()[0])->path() == folder / "b");
 }
 
 TEST_CASE("plan: how the values get into an array") {

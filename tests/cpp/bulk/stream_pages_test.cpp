@@ -63,7 +63,9 @@ struct TwoFiles {
     /// Touches all pages of the file, like the reader of a view.
     void touch(std::size_t i) const { caches[i]->touch(source(i), 0, kEach); }
 
-    [[nodiscard]] const source::Source& source(std::size_t i) const { return *plan->sources()[i]; }
+    [[nodiscard]] const source::Source& source(std::size_t i) const {
+        return *plan->stored().sources()[i];
+    }
     [[nodiscard]] std::uint64_t held(std::size_t i) const { return caches[i]->held(0, kEach); }
     [[nodiscard]] std::uint64_t mapped(std::size_t i) const { return caches[i]->mapped(0, kEach); }
 
@@ -161,7 +163,7 @@ struct LongFile {
     }
 
     static std::uint64_t read_ahead(const source::Source&) { return kReadAhead; }
-    [[nodiscard]] const source::Source& source() const { return *plan->sources()[0]; }
+    [[nodiscard]] const source::Source& source() const { return *plan->stored().sources()[0]; }
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const {
         return cache->held(begin, end);
     }

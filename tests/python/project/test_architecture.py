@@ -41,9 +41,10 @@ LAYERS: dict[str, set[str]] = {
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", "safetensors", *FILES, "tensor"},
     "edit": {"base", "onnx", "os", "source", "tensor", "model"},
-    "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
+    "read": {"base", "onnx", "os", "source", "tensor", "model"},
+    "bulk": {"base", "onnx", "os", "source", "tensor", "model", "read"},
     "check": {"base", "onnx", "os", "source", "tensor", "model"},
-    "compare": {"base", "onnx", "os", "source", "tensor", "model"},
+    "compare": {"base", "onnx", "os", "source", "tensor", "model", "read"},
     "save": {"base", "wire", "onnx", "kernels", "safetensors", *FILES, "tensor", "model"},
     "surgery": {"base", "wire", "onnx", "os", "source", "tensor", "model", "compare", "save"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "edit", *SINKS},
@@ -80,7 +81,7 @@ LATER = {
 
 # Lines of code of the package, the commands, the report and the core together. It only falls: a
 # feature raises it in a commit that says by how much and why. `tools/count_code.py` has the parts.
-MOST_LINES_OF_CODE = 51_522
+MOST_LINES_OF_CODE = 51_335
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
