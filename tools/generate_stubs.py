@@ -250,10 +250,11 @@ from numpy import ndarray as _ndarray
 from numpy.typing import DTypeLike
 from onnxmap._base import protocols as _protocols
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
-from onnxmap._methods import display as _display, lists as _lists, mappings as _mappings
+from onnxmap._methods import lists as _lists, mappings as _mappings
 from onnxmap._methods import messages as _messages, tensors as _tensors
 from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
+from onnxmap._show import shown as _shown
 from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
 from onnxmap.types import SequenceType, SparseTensorType, TensorType, Use
 from scipy.sparse import coo_array

@@ -14,10 +14,11 @@ from numpy import ndarray as _ndarray
 from numpy.typing import DTypeLike
 from onnxmap._base import protocols as _protocols
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
-from onnxmap._methods import display as _display, lists as _lists, mappings as _mappings
+from onnxmap._methods import lists as _lists, mappings as _mappings
 from onnxmap._methods import messages as _messages, tensors as _tensors
 from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
+from onnxmap._show import shown as _shown
 from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
 from onnxmap.types import SequenceType, SparseTensorType, TensorType, Use
 from scipy.sparse import coo_array
@@ -1151,7 +1152,7 @@ class Function(_messages.Function):
         """
         ...
 
-class DeviceConfiguration(_display.Displayed):
+class DeviceConfiguration(_shown.Displayed):
     """
     A DeviceConfigurationProto.
     """
@@ -1186,7 +1187,7 @@ class DeviceConfiguration(_display.Displayed):
         The source message under the exact names of onnx.proto.
         """
 
-class IntIntListEntry(_display.Displayed):
+class IntIntListEntry(_shown.Displayed):
     """
     An IntIntListEntryProto.
     """
@@ -1214,7 +1215,7 @@ class IntIntListEntry(_display.Displayed):
     @values.setter
     def values(self, arg1: Iterable[int]) -> None: ...
 
-class NodeDeviceConfiguration(_display.Displayed):
+class NodeDeviceConfiguration(_shown.Displayed):
     """
     A NodeDeviceConfigurationProto.
     """
@@ -1250,7 +1251,7 @@ class NodeDeviceConfiguration(_display.Displayed):
     @sharding_specs.setter
     def sharding_specs(self, arg1: Iterable[ShardingSpec | ProtoView]) -> None: ...
 
-class Operator(_display.Displayed):
+class Operator(_shown.Displayed):
     """
     An OperatorProto.
     """
@@ -1378,7 +1379,7 @@ class OperatorSet(_messages.OperatorSet):
         """
         ...
 
-class ShardedDim(_display.Displayed):
+class ShardedDim(_shown.Displayed):
     """
     A ShardedDimProto.
     """
@@ -1406,7 +1407,7 @@ class ShardedDim(_display.Displayed):
     @simple_shardings.setter
     def simple_shardings(self, arg1: Iterable[SimpleShardedDim | ProtoView]) -> None: ...
 
-class ShardingSpec(_display.Displayed):
+class ShardingSpec(_shown.Displayed):
     """
     A ShardingSpecProto.
     """
@@ -1450,7 +1451,7 @@ class ShardingSpec(_display.Displayed):
     @tensor_name.setter
     def tensor_name(self, arg1: str) -> None: ...
 
-class SimpleShardedDim(_display.Displayed):
+class SimpleShardedDim(_shown.Displayed):
     """
     A SimpleShardedDimProto.
     """
@@ -1485,7 +1486,7 @@ class SimpleShardedDim(_display.Displayed):
         The source message under the exact names of onnx.proto.
         """
 
-class QuantizationAnnotation(_display.Displayed):
+class QuantizationAnnotation(_shown.Displayed):
     """
     A TensorAnnotation.
     """
@@ -1513,7 +1514,7 @@ class QuantizationAnnotation(_display.Displayed):
     @tensor_name.setter
     def tensor_name(self, arg1: str) -> None: ...
 
-class TrainingInfo(_display.Displayed):
+class TrainingInfo(_shown.Displayed):
     """
     A TrainingInfoProto.
     """

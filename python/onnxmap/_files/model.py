@@ -14,7 +14,7 @@ from onnxmap._base.later import import_module
 from onnxmap._methods import surgery
 from onnxmap._read.page_cache import Residency
 from onnxmap._show.completion import let_ipython_complete
-from onnxmap._show.display import describe, describe_html
+from onnxmap._show.shown import Tabled
 from onnxmap.errors import EditError, OnnxMapError
 
 if TYPE_CHECKING:
@@ -1121,8 +1121,8 @@ class Model:
             unknown_names = import_module("onnxmap._show.unknown_names")
             raise unknown_names.missing_attribute(Model, "ModelProto", name, _core.Graph)
 
-    __repr__ = describe
-    _repr_html_ = describe_html
+    __repr__ = Tabled.__repr__
+    _repr_html_ = Tabled._repr_html_
 
 
 def merge(

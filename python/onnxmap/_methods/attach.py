@@ -9,7 +9,6 @@ from types import FunctionType, GenericAlias, GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._methods.display import Displayed
 from onnxmap._methods.lists import MessageList, UnknownFieldList, ValueList
 from onnxmap._methods.mappings import AttributeMapping, ByName, FieldMapping, Initializers
 from onnxmap._methods.messages import (
@@ -22,6 +21,7 @@ from onnxmap._methods.messages import (
     ValueInfo,
 )
 from onnxmap._methods.tensors import SparseTensor, Tensor
+from onnxmap._show.shown import Displayed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from onnxmap import _core
-from onnxmap._methods.display import Displayed, Tabled
+from onnxmap._show.shown import Displayed, Tabled
 
 Message = TypeVar("Message")
 Value = TypeVar("Value")

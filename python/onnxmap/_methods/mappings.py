@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from onnxmap import _core
 from onnxmap._base.later import import_module
-from onnxmap._methods.display import Tabled
+from onnxmap._show.shown import Tabled
 
 Item = TypeVar("Item")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._base.later import import_module
 from onnxmap._methods import surgery
-from onnxmap._methods.display import Displayed, Tabled
 from onnxmap._methods.mappings import new_names
+from onnxmap._show.shown import Displayed, Tabled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxmap._base.later import import_module
-from onnxmap._methods.display import Tabled
+from onnxmap._show.shown import Tabled
 
 if TYPE_CHECKING:
     from typing import Self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from onnxmap._show.display import describe_html
+from onnxmap._show.shown import Tabled
 
 Each = TypeVar("Each")
 
@@ -17,4 +17,4 @@ class ByName(dict[str, Each]):
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
 
-    _repr_html_ = describe_html
+    _repr_html_ = Tabled._repr_html_
