@@ -24,9 +24,9 @@ py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     if (auto child = view.document->child(message, row)) {
         return py::cast(ProtoView{{view.document, std::move(*child)}});
     }
-    auto place = std::make_shared<const AbsentMessage>(view, &row);
+    auto field = std::make_shared<const SingularField>(view, &row);
     const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
-    return py::cast(ProtoView{{view.document, empty, std::move(place)}});
+    return py::cast(ProtoView{{view.document, empty, std::move(field)}});
 }
 
 // A singular field, or a oneof.

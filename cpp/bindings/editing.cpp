@@ -80,7 +80,8 @@ bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handl
 }
 
 void EditWatch::check() const {
-    if (fields() != before_) {
+    const onnx::Message now = message();
+    if (!now.is(before_) || now.pieces() != before_.pieces()) {
         throw py::value_error("the list was modified while its new values were found");
     }
 }

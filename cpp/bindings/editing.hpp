@@ -49,21 +49,22 @@ py::object add_in_place(const py::object& self, const py::object& values) {
     return self;
 }
 
-/// Notices that a message is edited by the Python code that the conversion of values runs.
+/// Notices that a message is edited, or another one takes its place, by the Python code that the
+/// conversion of values runs.
 class EditWatch {
   public:
-    explicit EditWatch(const Handle& handle) : handle_(handle), before_(fields()) {}
+    explicit EditWatch(const Handle& handle) : handle_(handle), before_(message()) {}
 
     /// Throws ValueError, as list.sort() does.
     void check() const;
 
   private:
-    [[nodiscard]] std::shared_ptr<const onnx::Pieces> fields() const {
-        return below_guard(handle_, [&] { return handle_.message().pieces(); });
+    [[nodiscard]] onnx::Message message() const {
+        return below_guard(handle_, [&] { return handle_.message(); });
     }
 
     const Handle& handle_;
-    std::shared_ptr<const onnx::Pieces> before_;
+    onnx::Message before_;
 };
 
 /// Sets a field to a Python value, as `message.field = value` does. Throws AttributeError for a

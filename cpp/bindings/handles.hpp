@@ -16,7 +16,7 @@
 
 namespace onnxmap::bindings {
 
-using edit::AbsentMessage;
+using edit::SingularField;
 using edit::below_guard;
 using edit::DocumentPtr;
 using edit::Handle;

@@ -53,7 +53,7 @@ Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_
 
 void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options) {
     const tensor::Values values = stored_.find(tensor);
-    const read::StoredTensor stored = stored_.place(tensor, values, requested_at);
+    const read::StoredTensor stored = stored_.add(tensor, values, requested_at);
     const auto& array = is_converted(*stored.type, options) ? *options.float_type : *stored.type;
     const Item item{stored, &made_type(*stored.type, array), &array, reading_of(values, options)};
     const auto largest =
@@ -64,7 +64,7 @@ void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Op
     }
     nbytes_ += item.nbytes();
     array_nbytes_ += item.array_nbytes();
-    stored_.count(item, values, item.array_nbytes());
+    stored_.count_bytes(item, values, item.array_nbytes());
     items_.push_back(item);
 }
 

@@ -77,7 +77,11 @@ class Reader {
         read::run_tasks(
             tasks_.size(), kAskedAhead, [&](std::size_t i) { request(tasks_[i]); },
             [&](std::size_t i) {
-                tasks_[i].count == 1 ? read_part(tasks_[i]) : read_batch(tasks_[i]);
+                if (tasks_[i].tensors == 1) {
+                    read_part(tasks_[i]);
+                } else {
+                    read_batch(tasks_[i]);
+                }
             });
         plan_.stored().check_again(items_);
         return std::move(arrays_);
@@ -134,7 +138,7 @@ class Reader {
     }
 
     void read_batch(const Task& task) {
-        const auto items = items_.subspan(task.first, task.count);
+        const auto items = items_.subspan(task.first, task.tensors);
         const std::uint64_t begin = task.range.begin;
         std::vector<std::uint8_t> buffer(task.range.nbytes());
         source_of(task).read_file(begin, buffer);

@@ -20,9 +20,9 @@ StatsPlan::StatsPlan(const model::Initializers& initializers,
 void StatsPlan::add(const model::Tensor& tensor, std::uint32_t requested_at) {
     if (tensor.type().bits == 0) return;
     const tensor::Values values = stored_.find(tensor);
-    const StatsItem item{stored_.place(tensor, values, requested_at), values.payload() == nullptr};
+    const StatsItem item{stored_.add(tensor, values, requested_at), values.payload() == nullptr};
     nbytes_ += item.nbytes();
-    stored_.count(item, values, item.count * item.type->itemsize());
+    stored_.count_bytes(item, values, item.count * item.type->itemsize());
     const auto dims = tensor.header().dims();
     results_[requested_at] = {std::string(tensor.header().name),
                               std::vector<std::int64_t>(dims.begin(), dims.end()), item.type,

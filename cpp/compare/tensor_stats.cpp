@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "os/fault_handler.hpp"
+#include "os/parallel.hpp"
 #include "read/tasks.hpp"
 #include "source/owned_bytes.hpp"
 #include "source/page_cache.hpp"
@@ -26,7 +27,8 @@ constexpr std::uint64_t kReadAtOnce = 1 << 20;
 // disk busy.
 constexpr std::size_t kAskedAhead = 32;
 
-// Tasks that are done before their results are joined. This bounds the memory for the results.
+// Tasks that are done before the results of their blocks are joined. This bounds the memory for the
+// results: a task has one block, or eight in a remote file.
 constexpr std::size_t kTasksAtOnce = 4096;
 
 // Buffers that threads take in turns. Fresh memory would cost page faults for each read.
@@ -171,7 +173,7 @@ class StatsReader {
                                 task.range.end, [](std::uint64_t, std::uint64_t) {});
     }
 
-    // `blocks`: the results of the parts of one item.
+    // Adds the results of the blocks of a single item.
     void run(const Task& task, std::vector<ValueStats>& blocks) {
         const source::Source& source = *plan_.stored().source(first_of(task));
         if (source.viewable()) {
@@ -195,7 +197,7 @@ class StatsReader {
     }
 
     void sum(const Task& task, const std::uint8_t* bytes, std::vector<ValueStats>& blocks) {
-        if (task.count == 1) {
+        if (task.tensors == 1) {
             const StatsItem& item = first_of(task);
             for_each_block(*item.type, task.begin, task.end, [&](std::uint64_t begin, auto end) {
                 const std::uint64_t skipped = (begin - task.begin) * item.type->bits / 8;
@@ -204,7 +206,7 @@ class StatsReader {
             done_.fetch_add(task.range.nbytes(), std::memory_order_relaxed);
             return;
         }
-        for (const StatsItem& item : plan_.items().subspan(task.first, task.count))
+        for (const StatsItem& item : plan_.items().subspan(task.first, task.tensors))
             sum_item(item, bytes + (item.offset - task.range.begin));
     }
 

@@ -4,7 +4,7 @@
 
 namespace onnxmap::edit {
 
-AbsentMessage::AbsentMessage(Handle parent_, const wire::FieldRow* row_)
+SingularField::SingularField(Handle parent_, const wire::FieldRow* row_)
     : parent(std::move(parent_)), row(row_), depth(parent.absent ? parent.absent->depth + 1 : 1) {
     if (depth > parent.document->limits().depth) fail_edited_too_deep();
 }
@@ -22,7 +22,7 @@ onnx::Message to_change(const Handle& handle) {
         model::check_editable(document, message);
         return message;
     }
-    const AbsentMessage& field = *handle.absent;
+    const SingularField& field = *handle.absent;
     return model::make_present(document, to_change(field.parent), *field.row);
 }
 

@@ -15,30 +15,32 @@ namespace onnxmap::edit {
 
 using DocumentPtr = std::shared_ptr<const model::Document>;
 
-struct AbsentMessage;
+struct SingularField;
 
-/// A message of a document. Edits do not change which message it is: message() is the message as it
-/// is now. A message that was removed or replaced stays what it was, for reading and for writing it
-/// to bytes alike: it has its bytes, its key and its edits as before.
+/// A message of a document, or a field that lacked its message when the handle was made. message()
+/// is the message as it is now: for a field, the one that it has, or an empty one.
+///
+/// Edits do not change which message a handle of a message is. Once it was removed or replaced, it
+/// stays what it was, for reading and for writing it to bytes alike: it has its bytes, its key and
+/// its edits as before.
 struct Handle {
     DocumentPtr document;
     onnx::Message made;                                     // the message when the handle was made
-    std::shared_ptr<const AbsentMessage> absent = nullptr;  // where it will be, if it was absent
+    std::shared_ptr<const SingularField> absent = nullptr;  // the field, if it lacked the message
     // Of an added message: see Edits::keep_alive().
     std::shared_ptr<const void> life = document ? document->keep_alive(made) : nullptr;
 
     [[nodiscard]] onnx::Message message() const;
 };
 
-/// A singular message that its parent lacked when the handle was made. The handle denotes the field
-/// from then on, whatever is in it: the first edit puts a message there.
-struct AbsentMessage {
+/// A singular field that lacks its message. An edit of the message puts it there first.
+struct SingularField {
     /// Throws Error `limit.depth`: the messages around it are absent, too, and are too many.
-    AbsentMessage(Handle parent_, const wire::FieldRow* row_);
+    SingularField(Handle parent_, const wire::FieldRow* row_);
 
     Handle parent;
     const wire::FieldRow* row;
-    std::uint32_t depth;  // below a message that was present
+    std::uint32_t depth;  // below a message that is present
 };
 
 /// A repeated field, whatever is in it. The handle is of the message that has the field.
@@ -65,7 +67,7 @@ decltype(auto) below_guard(const Owned& owned, Work&& work) {
     return source::guard_reads(owned.document->source(), std::forward<Work>(work));
 }
 
-/// Whether both are handles of the same message. An absent message is known by its place.
+/// Whether both are handles of the same message. An absent message is known by its field.
 [[nodiscard]] bool is_same(const Handle& a, const Handle& b);
 
 /// The message of a handle, to be edited by a caller with a guard. Puts an absent one into its

@@ -1,7 +1,5 @@
 #include "read/stored_tensors.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "model/overlap_limit.hpp"
 
@@ -16,8 +14,8 @@ unsigned StoredTensors::reads_at_once() const noexcept {
     return most;
 }
 
-StoredTensor StoredTensors::place(const model::Tensor& tensor, const tensor::Values& values,
-                                  std::uint32_t requested_at) {
+StoredTensor StoredTensors::add(const model::Tensor& tensor, const tensor::Values& values,
+                                std::uint32_t requested_at) {
     StoredTensor stored{};
     stored.type = &values.type();
     stored.count = values.count();
@@ -34,8 +32,8 @@ StoredTensor StoredTensors::place(const model::Tensor& tensor, const tensor::Val
     return stored;
 }
 
-void StoredTensors::count(const StoredTensor& tensor, const tensor::Values& values,
-                          std::uint64_t made) {
+void StoredTensors::count_bytes(const StoredTensor& tensor, const tensor::Values& values,
+                                std::uint64_t made) {
     std::uint64_t nbytes = tensor.stored_nbytes;
     if (values.in_pieces()) {
         nbytes = values.stored_nbytes();

@@ -1,7 +1,8 @@
-// Many tensors that are about to be read, and where each is stored. What reads them goes through
-// them in stored order, and checks their files before and after.
+// Many tensors that are about to be read, and where each is stored. They are read in the order in
+// which they are stored, and their files are checked before and after.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -43,7 +44,7 @@ void sort_as_stored(Tensors& tensors) {
 
 class StoredTensors {
   public:
-    /// Checks for changed files. Throws Error `file.changed`.
+    /// Throws Error `file.changed` if the file of the model has changed.
     explicit StoredTensors(const model::Initializers& initializers);
 
     [[nodiscard]] const model::Document& document() const noexcept { return *document_; }
@@ -57,16 +58,16 @@ class StoredTensors {
     /// The number of concurrent reads that helps.
     [[nodiscard]] unsigned reads_at_once() const noexcept;
 
-    /// Finds and checks the values of a tensor; reads none. Throws Error `tensor.*`, `ext.*`,
-    /// `file.changed`, Error `edit.concurrent`.
+    /// Finds and checks the values of a tensor and their file; reads none. Throws Error `tensor.*`,
+    /// `ext.*`, `file.changed`, `edit.concurrent`.
     [[nodiscard]] tensor::Values find(const model::Tensor& tensor) const {
         return tensor.values(since_);
     }
-    /// Where values that were found are stored.
-    [[nodiscard]] StoredTensor place(const model::Tensor& tensor, const tensor::Values& values,
-                                     std::uint32_t requested_at);
-    /// Counts the bytes that are made of a tensor for check_overlap().
-    void count(const StoredTensor& tensor, const tensor::Values& values, std::uint64_t made);
+    /// Adds the source of values that were found. Returns where they are stored.
+    [[nodiscard]] StoredTensor add(const model::Tensor& tensor, const tensor::Values& values,
+                                   std::uint32_t requested_at);
+    /// Counts the bytes that are made of a tensor, for check_overlap().
+    void count_bytes(const StoredTensor& tensor, const tensor::Values& values, std::uint64_t made);
     /// Throws Error `limit.overlap` if tensors refer to the same bytes too often.
     void check_overlap() const;
 

@@ -15,9 +15,9 @@
 namespace onnxmap::read {
 
 struct Task {
-    std::uint32_t first;  // tensor
-    std::uint32_t count;  // of tensors: a batch has several, which are read as a whole
-    std::uint64_t begin;  // element, of a single tensor
+    std::uint32_t first;    // tensor
+    std::uint32_t tensors;  // how many: a batch has several, which are read as a whole
+    std::uint64_t begin;    // element, of a single tensor
     std::uint64_t end;
     ByteRange range;  // of its file
 };

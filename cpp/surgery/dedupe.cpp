@@ -147,7 +147,7 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
 
 namespace {
 
-std::vector<std::pair<std::string, std::string>> merge_all(
+std::vector<std::pair<std::string, std::string>> merge_below_guard(
     const model::Document& document, const std::vector<Duplicates>& duplicates) {
     std::vector<std::pair<std::string, std::string>> merged;
     for (const auto& [graph, tensors] : duplicates) {
@@ -171,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> merge_all(
 
 std::vector<std::pair<std::string, std::string>> merge_duplicates(
     const model::Document& document, const std::vector<Duplicates>& duplicates) {
-    return run_verb(document, [&] { return merge_all(document, duplicates); });
+    return run_verb(document, [&] { return merge_below_guard(document, duplicates); });
 }
 
 }  // namespace onnxmap::surgery

@@ -128,7 +128,8 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
     return found;
 }
 
-std::vector<std::string> lift(const model::Document& document, std::uint64_t min_bytes) {
+std::vector<std::string> lift_below_guard(const model::Document& document,
+                                          std::uint64_t min_bytes) {
     std::vector<std::pair<Message, std::vector<Constant>>> lifted;
     for (const PlacedBody& graph : all_graphs(document)) {
         auto found = constants(document, graph.message, min_bytes);
@@ -164,7 +165,7 @@ std::vector<std::string> lift(const model::Document& document, std::uint64_t min
 }  // namespace
 
 std::vector<std::string> lift_constants(const model::Document& document, std::uint64_t min_bytes) {
-    return run_verb(document, [&] { return lift(document, min_bytes); });
+    return run_verb(document, [&] { return lift_below_guard(document, min_bytes); });
 }
 
 }  // namespace onnxmap::surgery

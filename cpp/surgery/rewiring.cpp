@@ -227,9 +227,9 @@ void check_new_output(const model::NodeValues& body, bool is_own, std::string_vi
     if (is_main_graph(body) && !is_described(body, value)) refuse_untyped(value);
 }
 
-void replace_all_uses(const model::NodeValues& body, std::string_view old,
-                      std::string_view replacement, bool outputs,
-                      std::optional<std::uint64_t> new_place) {
+void replace_uses_below_guard(const model::NodeValues& body, std::string_view old,
+                              std::string_view replacement, bool outputs,
+                              std::optional<std::uint64_t> new_place) {
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
     if (old == replacement) return;
@@ -309,7 +309,7 @@ void move_name(const model::NodeValues& body, const Message& node, const std::st
     rename_shards(document, makes.current(), {{input, output}});
 }
 
-void remove_node(const model::NodeValues& body, const Message& node) {
+void bypass_below_guard(const model::NodeValues& body, const Message& node) {
     const model::Document& document = body.document();
     const Message& message = body.fields()->message();
     const wire::FieldRow& nodes = model::nodes_of(message);
@@ -352,7 +352,7 @@ void remove_node(const model::NodeValues& body, const Message& node) {
     forget_value_info(document, message, *input);
 }
 
-void append_output(const model::Graph& graph, std::string_view value) {
+void add_output_below_guard(const model::Graph& graph, std::string_view value) {
     const model::Document& document = graph.document();
     const Message& message = graph.fields()->message();
     if (value.empty() || !graph.makes(value)) refuse(value, "is not a value of the graph");
@@ -371,15 +371,15 @@ void edit_body(const model::NodeValues& body, Work&& work) {
 
 void replace_uses(const model::NodeValues& body, std::string_view old, std::string_view replacement,
                   bool outputs, std::optional<std::uint64_t> new_place) {
-    edit_body(body, [&] { replace_all_uses(body, old, replacement, outputs, new_place); });
+    edit_body(body, [&] { replace_uses_below_guard(body, old, replacement, outputs, new_place); });
 }
 
 void bypass(const model::NodeValues& body, const Message& node) {
-    edit_body(body, [&] { remove_node(body, node); });
+    edit_body(body, [&] { bypass_below_guard(body, node); });
 }
 
 void add_output(const model::Graph& graph, std::string_view value) {
-    edit_body(graph, [&] { append_output(graph, value); });
+    edit_body(graph, [&] { add_output_below_guard(graph, value); });
 }
 
 }  // namespace onnxmap::surgery

@@ -14,8 +14,8 @@ namespace onnxmap::test {
 
 namespace {
 
-using edit::AbsentMessage;
 using edit::Handle;
+using edit::SingularField;
 using onnx::field;
 using onnx::message;
 
@@ -27,7 +27,7 @@ Handle child_of(const Handle& parent, const wire::FieldRow& row) {
 
 Handle absent_child(const Handle& parent, const wire::FieldRow& row) {
     const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
-    return {parent.document, empty, std::make_shared<const AbsentMessage>(parent, &row)};
+    return {parent.document, empty, std::make_shared<const SingularField>(parent, &row)};
 }
 
 Bytes flat(const Handle& handle) { return flat_bytes(*handle.document, handle.message()); }

@@ -305,6 +305,7 @@ TEST_CASE("edit_message: a chain of absent messages is made present") {
     const Message tensor = model::make_present(*edited, type, field<"TypeProto.tensor_type">);
     model::set_value(*edited, tensor, field<"TypeProto.Tensor.elem_type">, new_value(scalar(1, 1)));
     CHECK(edited.flat() == join(scalar(1, 8), blob(7, blob(11, blob(2, blob(1, scalar(1, 1)))))));
+    const auto held = edited.document->keep_alive(tensor);
     model::clear(*edited, edited.root(), field<"ModelProto.graph">);
     CHECK(code_of([&] {
               model::clear(*edited, tensor.current(), field<"TypeProto.Tensor.elem_type">);

@@ -157,3 +157,31 @@ def test_a_value_that_removes_its_message() -> None:
     with pytest.raises(ValueError, match="removed"):
         first.inputs = feeding(nodes.clear, "x")
     assert len(nodes) == 0
+
+
+OTHER_MESSAGES: dict[str, Callable[[Any], object]] = {
+    "cleared": lambda attribute: attribute.ClearField("t"),
+    "replaced": lambda attribute: attribute.ParseFromString(
+        onnxmap.new("AttributeProto", t={"dims": [7, 8, 9]}).SerializeToString()
+    ),
+}
+LIST_EDITS: dict[str, Callable[[Any, Callable[[], object]], object]] = {
+    "set": lambda dims, run: dims.__setitem__(0, Editing(run)),
+    "insert": lambda dims, run: dims.insert(0, Editing(run)),
+    "sort": lambda dims, run: dims.sort(key=lambda _: str(run())),
+}
+
+
+@pytest.mark.parametrize("edit", LIST_EDITS)
+@pytest.mark.parametrize("other", OTHER_MESSAGES)
+def test_another_message_takes_the_place_of_the_one_that_is_edited(edit: str, other: str) -> None:
+    """A message that was absent when it was asked for stands for its field."""
+    attribute = onnxmap.new("AttributeProto")
+    tensor = attribute.t
+    attribute.MergeFromString(
+        onnxmap.new("AttributeProto", t={"dims": [3, 2, 1]}).SerializeToString()
+    )
+    with pytest.raises(ValueError, match="the list was modified"):
+        LIST_EDITS[edit](tensor.dims, lambda: OTHER_MESSAGES[other](attribute))
+    assert list(attribute.t.dims) == ([] if other == "cleared" else [7, 8, 9])
+    assert attribute.HasField("t") == (other == "replaced")
