@@ -65,7 +65,7 @@ void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& lis
 }
 
 // Uses of outer values, which are noted.
-auto Renaming::captured_uses() {
+CapturedUses Renaming::captured_uses() {
     return CapturedUses([this](std::string_view name, const onnx::Message& user,
                                std::uint32_t index) { note_use(name, user, index); },
                         [this](std::string_view name) {

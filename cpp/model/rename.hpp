@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/captured_values.hpp"
 #include "model/graph.hpp"
 #include "model/name_filter.hpp"
 #include "model/name_table.hpp"
@@ -94,7 +95,7 @@ class Renaming {
     void find_in_lists(const FieldIndex& fields);
     [[nodiscard]] bool may_concern(const onnx::Message& node) const;
     void find_in_trainings();
-    [[nodiscard]] auto captured_uses();
+    [[nodiscard]] CapturedUses captured_uses();
     void note_made(std::string_view name, const onnx::Message& maker);
     template <class Visit>
     void for_each_named(const FieldIndex& fields, const wire::FieldRow& list, std::string_view name,

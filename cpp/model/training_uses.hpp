@@ -24,11 +24,11 @@ void for_each_training_graph(const onnx::Message& training, Visit&& visit) {
     }
 }
 
-/// Finds the uses in `algorithm` with an CapturedUses, as if that was a subgraph, and calls
+/// Finds the uses in `algorithm` with a CapturedUses, as if that was a subgraph, and calls
 /// visit(entry, field) for each field of a binding that names a value of the main graph. The key is
 /// the initializer; the value, of an update, is an output of `algorithm` or of the main graph.
-template <class Uses, class Visit>
-void find_in_training(const onnx::Message& training, std::uint32_t depth_left, Uses& uses,
+template <class Visit>
+void find_in_training(const onnx::Message& training, std::uint32_t depth_left, CapturedUses& uses,
                       Visit&& visit) {
     using onnx::field;
     NameTable made;
@@ -78,8 +78,8 @@ void find_own_bindings(const onnx::Message& training, const wire::FieldRow& row,
 
 /// Calls both for a graph of the document: the first for each training, if it is the main graph,
 /// the second if a training has it.
-template <class Uses, class Visit>
-void find_in_trainings(const Document& document, const onnx::Message& graph, Uses& uses,
+template <class Visit>
+void find_in_trainings(const Document& document, const onnx::Message& graph, CapturedUses& uses,
                        Visit&& visit) {
     for (const onnx::Message& training : training_info_of(document, graph))
         find_in_training(training, document.limits().depth, uses, visit);

@@ -1,0 +1,88 @@
+#include "model/captured_values.hpp"
+
+#include <utility>
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
+constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
+constexpr const wire::FieldRow& kAnnotations = field<"GraphProto.quantization_annotation">;
+constexpr const wire::FieldRow& kParameters =
+    field<"TensorAnnotation.quant_parameter_tensor_names">;
+
+}  // namespace
+
+CapturedUses::CapturedUses(VisitUse visit_use, VisitMade visit_made, VisitAnnotated visit_annotated)
+    : visit_use_(std::move(visit_use)),
+      visit_made_(std::move(visit_made)),
+      visit_annotated_(std::move(visit_annotated)) {}
+
+void CapturedUses::find_in(const onnx::Message& graph, std::uint32_t depth_left) {
+    graph.for_each_value(kNodes, [&](const wire::Field& element) {
+        find_in_node(Node(graph, kNodes, element), depth_left);
+    });
+    std::uint32_t index = 0;
+    graph.for_each_value(kOutputs, [&](const wire::Field& element) {
+        use(graph.inner(kOutputs, element).text(field<"ValueInfoProto.name">), graph, index++);
+    });
+    if (visit_annotated_) find_annotated(graph);
+}
+
+void CapturedUses::find_in_node(const Node& node, std::uint32_t depth_left) {
+    std::uint32_t index = 0;
+    node.for_each_input([&](std::string_view name) { use(name, node.message(), index++); });
+    find_below(node, depth_left);
+}
+
+void CapturedUses::find_below(const Node& node, std::uint32_t depth_left) {
+    node.for_each_subgraph(
+        [&](const onnx::Message& graph) { find_in_subgraph(graph, depth_left); });
+}
+
+void CapturedUses::find_in_subgraph(const onnx::Message& graph, std::uint32_t depth_left) {
+    if (depth_left == 0) onnx::fail_too_deep(graph);
+    std::vector<std::uint32_t> made;
+    for_each_made(graph, [&](std::string_view name, const onnx::Message&) {
+        if (visit_made_) visit_made_(name);
+        made.push_back(enter(name));
+    });
+    find_in(graph, depth_left - 1);
+    for (const std::uint32_t value : made) --makers_[value];
+}
+
+std::uint32_t CapturedUses::enter(std::string_view name) {
+    const auto [position, is_new] = names_.add(name);
+    if (is_new) makers_.push_back(0);
+    ++makers_[position];
+    return position;
+}
+
+bool CapturedUses::is_captured(std::string_view name) const {
+    if (name.empty()) return false;
+    const auto known = names_.find(name);
+    return !known || makers_[*known] == 0;
+}
+
+void CapturedUses::use(std::string_view name, const onnx::Message& user,
+                       std::uint32_t index) const {
+    if (is_captured(name)) visit_use_(name, user, index);
+}
+
+void CapturedUses::find_annotated(const onnx::Message& graph) const {
+    const auto find_name = [&](const onnx::Message& holder, const wire::FieldRow& row) {
+        if (is_captured(holder.text(row))) visit_annotated_(holder.text(row), holder, row);
+    };
+    graph.for_each_value(kAnnotations, [&](const wire::Field& element) {
+        const onnx::Message annotation = graph.inner(kAnnotations, element);
+        find_name(annotation, field<"TensorAnnotation.tensor_name">);
+        annotation.for_each_value(kParameters, [&](const wire::Field& entry) {
+            find_name(annotation.inner(kParameters, entry), field<"StringStringEntryProto.value">);
+        });
+    });
+}
+
+}  // namespace onnxmap::model
