@@ -16,12 +16,12 @@
 
 namespace onnxmap::bindings {
 
-using edit::SingularField;
 using edit::below_guard;
 using edit::DocumentPtr;
 using edit::Handle;
 using edit::ListHandle;
 using edit::Remade;
+using edit::SingularField;
 
 /// The handle that an object of a message's class begins with.
 [[nodiscard]] inline const Handle& handle_of(PyObject* self) noexcept {
