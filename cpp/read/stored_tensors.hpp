@@ -76,8 +76,9 @@ class StoredTensors {
     /// `file.changed` if their count or type differs from before.
     [[nodiscard]] tensor::Values values(const StoredTensor& tensor) const;
 
-    /// Calls read(values), which decodes a whole tensor, below a guard. Then releases the pages of
-    /// the mapping that it read, since they would count as memory of this process.
+    /// Calls read(values), which decodes a whole tensor, below a guard of its source. Then releases
+    /// the pages of the mapping that it read, since they would count as memory of this process. The
+    /// caller guards the file of the model.
     template <class Read>
     void read_whole(const StoredTensor& stored, Read&& read) const {
         os::leave_if_stopped();

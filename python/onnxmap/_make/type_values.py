@@ -47,7 +47,7 @@ def element_type(given: ElementType) -> int:
 
 def class_of(given: Any) -> Any:
     """Return the class of onnxmap.types that an object has, such as TensorType, or None."""
-    for cls in _FIELDS:  # no generator: a Ctrl-C while one is closed is lost
+    for cls in _FIELDS:  # Python ignores a Ctrl-C while it closes a generator
         if issubclass(type(given), cls):
             return cls
     return None
