@@ -57,7 +57,7 @@ py::list topological_order(const Body& self) {
     const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
     py::list nodes;
-    for (const std::uint32_t position : body->uses().topological_order()) {
+    for (const std::uint32_t position : body->topological_order()) {
         nodes.append(wrap(self, body->node(position)));
     }
     return nodes;

@@ -9,7 +9,7 @@
 #include "check/node_parts.hpp"
 #include "check/shape_rules.hpp"
 #include "check/told_shape.hpp"
-#include "model/value_uses.hpp"
+#include "model/flow_table.hpp"
 #include "onnx/schema.hpp"
 #include "os/parallel.hpp"
 
@@ -384,8 +384,9 @@ void NodeListCheck::resolve() {
 }
 
 void NodeListCheck::find_cycle() {
-    const model::ValueUses uses(fields_, checking_.document.limits().depth);
-    const auto node = uses.node_in_cycle();
+    model::FlowTable flow;
+    flow.read_all(fields_, checking_.document.limits().depth);
+    const auto node = flow.has_single_makers() ? flow.order().in_cycle : std::nullopt;
     if (!node) return;
     checking_.found(Rule::value_cycle, path_of(*node), "the node depends on its own output");
 }

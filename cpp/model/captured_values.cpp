@@ -69,7 +69,7 @@ bool CapturedUses::is_captured(std::string_view name) const {
 
 void CapturedUses::use(std::string_view name, const onnx::Message& user,
                        std::uint32_t index) const {
-    if (is_captured(name)) visit_use_(name, user, index);
+    if (visit_use_ && is_captured(name)) visit_use_(name, user, index);
 }
 
 void CapturedUses::find_annotated(const onnx::Message& graph) const {

@@ -63,7 +63,7 @@ class CapturedUses {
     using VisitAnnotated = std::function<void(std::string_view name, const onnx::Message& holder,
                                               const wire::FieldRow& row)>;
 
-    /// The last two may be empty.
+    /// Each may be empty.
     explicit CapturedUses(VisitUse visit_use, VisitMade visit_made = {},
                           VisitAnnotated visit_annotated = {});
 

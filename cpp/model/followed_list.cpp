@@ -1,71 +1,67 @@
 #include "model/followed_list.hpp"
 
 #include "model/document.hpp"
-#include "source/read_guard.hpp"
 
 namespace onnxmap::model {
 
-void FollowedList::Read::forget(const std::uint8_t* key) {
-    mentions.remove(key);
-    inner_users.erase(key);
-    holders.erase(key);
+const source::Source& FollowedList::source() const { return document_.source(); }
+
+onnx::Message FollowedList::element(ByteView loaded) const {
+    return {onnx::kSchema.message_of(*list_), loaded, &document_.edits()};
 }
 
-void FollowedList::read_element(ByteView loaded, Read& found) const {
-    found.mentions.start(loaded);
-    if (!found.holders.empty()) {
-        found.inner_users.erase(loaded.data());
-        found.holders.erase(loaded.data());
-    }
+void FollowedList::reread_element(ByteView loaded, State& state) const {
+    const onnx::Message as_loaded(onnx::kSchema.message_of(*list_), loaded);
+    if (document_.edits().is_removed(as_loaded)) return;
+    state.inside.erase(loaded.data());
+    state.mentions.start(loaded);
     elements_read_.fetch_add(1, std::memory_order_relaxed);
-    read({onnx::kSchema.message_of(*list_), loaded, &document_.edits()}, found);
-}
-
-void FollowedList::reread_element(ByteView loaded, Read& found) const {
-    const onnx::Message element(onnx::kSchema.message_of(*list_), loaded);
-    if (!document_.edits().is_removed(element)) read_element(loaded, found);
+    read(element(loaded), state);
 }
 
 // Whether it has followed all edits. A state of lost bytes is never kept.
 bool FollowedList::follow() {
-    if (!read_) return false;
+    if (!state_) return false;
     const std::uint64_t count = document_.edits().count();
     if (count == followed_) return true;
-    if (read_->mentions.is_wasteful() || !document_.edits().steps_since(place_, steps_)) {
-        read_.reset();
+    if (state_->mentions.is_wasteful() || !document_.edits().steps_since(place_, steps_)) {
+        state_.reset();
         return false;
     }
     try {
-        source::guard_reads(document_.source(), [&] {
+        source::guard_reads(source(), [&] {
             for (const EditStep& step : steps_) {
-                if (read_ && !apply(step)) read_.reset();
+                if (state_ && !apply(step)) state_.reset();
             }
         });
     } catch (...) {
-        read_.reset();
+        state_.reset();
         steps_.clear();
         throw;
     }
     steps_.clear();
     followed_ = count;
-    return read_ != nullptr;
+    return state_ != nullptr;
 }
 
 bool FollowedList::apply(const EditStep& step) {
     switch (step.kind) {
         case EditStep::Kind::added:
             if (step.list == list_ && step.parent == parent_.key()) {
-                reread_element(step.loaded, *read_);
+                reread_element(step.loaded, *state_);
             }
             return true;
-        case EditStep::Kind::removed: read_->forget(step.key()); return true;
+        case EditStep::Kind::removed:
+            state_->inside.erase(step.key());
+            state_->mentions.remove(step.key());
+            return true;
         case EditStep::Kind::changed: break;
     }
     if (step.table == &parent_.table() && step.key() == parent_.key()) return true;
-    const bool is_element = step.table == &onnx::kSchema.message_of(*list_) &&
-                            read_->mentions.find(step.key()) != nullptr;
-    if (!is_element) return changed_elsewhere(step, *read_);
-    if ((step.rows & rows_) != 0) reread_element(step.loaded, *read_);
+    const bool is_element =
+        step.table == &onnx::kSchema.message_of(*list_) && state_->mentions.has(step.key());
+    if (!is_element) return changed_elsewhere(step, *state_);
+    if ((step.rows & rows_) != 0) reread_element(step.loaded, *state_);
     return true;
 }
 
@@ -73,15 +69,14 @@ bool FollowedList::apply(const EditStep& step) {
 void FollowedList::read_all() {
     const std::uint64_t count = document_.edits().count();
     const std::uint64_t place = document_.editable().start_log();
-    auto made = std::make_unique<Read>();
-    source::guard_reads(document_.source(), [&] {
-        const auto fields = document_.index(parent_);
-        made->mentions.reserve(fields->likely_names(*list_));
-        fields->for_each(*list_,
-                         [&](const wire::Field& field) { read_element(field.bytes, *made); });
-    });
+    // The names of what was loaded stay where they are.
+    const auto text = document_.was_edited() ? NameTable::Text::copied : NameTable::Text::viewed;
+    auto made =
+        source::guard_reads(source(), [&] { return read_list(*document_.index(parent_), text); });
     const std::lock_guard lock(mutex_);
-    made.swap(read_);
+    if (text == NameTable::Text::viewed && document_.edits().count() != count) return;
+    elements_read_.fetch_add(made->mentions.unedited_count(), std::memory_order_relaxed);
+    made.swap(state_);
     place_ = place;
     followed_ = count;
 }
@@ -95,8 +90,28 @@ std::string_view FollowedNames::name_of(const onnx::Message& element, const wire
     return first.value_or(std::string_view{});
 }
 
-void FollowedNames::read(const onnx::Message& element, Read& found) const {
-    found.mentions.add(name_of(element, *name_), {});
+std::unique_ptr<FollowedList::State> FollowedNames::read_list(const FieldIndex& fields,
+                                                              NameTable::Text text) const {
+    Mentions mentions(text);
+    mentions.reserve(fields.count(list()), fields.likely_names(list()));
+    NamesInFlight<std::uint32_t> in_flight(mentions.names());
+    const auto note = [&](const NameTable::Added& name, std::uint32_t position) {
+        mentions.note(name.position, position);
+    };
+    std::vector<ByteView> loaded;
+    loaded.reserve(fields.count(list()));
+    fields.for_each(list(), [&](const wire::Field& field) {
+        const auto position = static_cast<std::uint32_t>(loaded.size());
+        loaded.push_back(field.bytes);
+        in_flight.add(name_of(element(field.bytes), *name_), position, note);
+    });
+    in_flight.finish(note);
+    mentions.finish();
+    return std::make_unique<State>(PresentMentions(std::move(mentions), std::move(loaded)));
+}
+
+void FollowedNames::read(const onnx::Message& element, State& state) const {
+    state.mentions.add(name_of(element, *name_), false);
 }
 
 }  // namespace onnxmap::model

@@ -1,6 +1,5 @@
 // What the elements of a list mention, in its present state: it follows the log of edits, so that a
 // look-up after an edit reads only the elements that were edited since the look-up before.
-// Documents that nobody edits do without: ListNames and ValueUses are made in less time.
 #pragma once
 
 #include <atomic>
@@ -9,15 +8,16 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "model/edits.hpp"
-#include "model/mentions.hpp"
+#include "model/field_index.hpp"
+#include "model/present_mentions.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 #include "os/fork_safe_mutex.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::model {
 
@@ -25,15 +25,29 @@ class Document;
 
 class FollowedList {
   public:
-    /// What was read of the elements.
-    struct Read {
-        Mentions mentions;
-        /// Messages inside of an element that mention names, by its key.
-        std::unordered_map<const std::uint8_t*, std::vector<onnx::Message>> inner_users;
-        /// The elements in which edits of inner messages matter: their bytes by their keys.
-        std::map<const std::uint8_t*, ByteView> holders;
+    using Key = PresentMentions::Key;
 
-        void forget(const std::uint8_t* key);
+    /// What messages inside of an element mention.
+    struct Inside {
+        enum class Role : std::uint8_t {
+            use,          ///< a value that a message in it uses
+            made_inside,  ///< a value that a subgraph of a node makes
+            annotated     ///< a value of the graph that a message in a subgraph describes
+        };
+        struct Mention {
+            std::uint32_t name;  // its number
+            Role role;
+            std::uint32_t user;   // in users; says nothing of made_inside
+            std::uint32_t index;  // of a use: among the inputs or outputs of the user
+        };
+        ByteView loaded;  // the element
+        std::vector<onnx::Message> users;
+        std::vector<Mention> mentions;  // by name
+    };
+    /// What was read of the elements.
+    struct State {
+        PresentMentions mentions;
+        std::map<Key, Inside> inside;  // the elements in which edits of inner messages matter
     };
 
     /// `parent`: the message of the document that has the list. `rows`: the fields of an element on
@@ -45,14 +59,18 @@ class FollowedList {
     FollowedList& operator=(const FollowedList&) = delete;
     virtual ~FollowedList() = default;
 
-    /// Calls look(read) for the present state, a const Read, and returns its result. It holds a
+    /// Calls look(state) for the present state, a const State, and returns its result. It holds a
     /// lock meanwhile. Throws Error `file.changed`.
     template <class Look>
     decltype(auto) look(Look&& look) {
         for (;;) {
             {
                 const std::lock_guard lock(mutex_);
-                if (follow()) return std::forward<Look>(look)(std::as_const(*read_));
+                if (follow()) {
+                    return source::guard_reads(source(), [&]() -> decltype(auto) {
+                        return std::forward<Look>(look)(std::as_const(*state_));
+                    });
+                }
             }
             read_all();
         }
@@ -62,7 +80,7 @@ class FollowedList {
     /// often that as many walks over the list would have taken as long as reading it.
     [[nodiscard]] bool is_worth_reading() {
         const std::lock_guard lock(mutex_);
-        return read_ != nullptr || ++asked_ > kMostWalks;
+        return state_ != nullptr || ++asked_ > kMostWalks;
     }
 
     /// How many elements were read. Tests count them.
@@ -71,18 +89,25 @@ class FollowedList {
     }
 
   protected:
+    /// Reads what all elements mention, in any thread.
+    [[nodiscard]] virtual std::unique_ptr<State> read_list(const FieldIndex& fields,
+                                                           NameTable::Text text) const = 0;
     /// Adds what an element mentions, which is started.
-    virtual void read(const onnx::Message& element, Read& found) const = 0;
+    virtual void read(const onnx::Message& element, State& state) const = 0;
     /// A message that is no element was changed. Returns false if all is to be read again.
-    virtual bool changed_elsewhere(const EditStep& /*step*/, Read& /*found*/) const { return true; }
+    virtual bool changed_elsewhere(const EditStep& /*step*/, State& /*state*/) const {
+        return true;
+    }
 
     [[nodiscard]] const Document& document() const noexcept { return document_; }
+    [[nodiscard]] const wire::FieldRow& list() const noexcept { return *list_; }
+    [[nodiscard]] onnx::Message element(ByteView loaded) const;
     /// Reads an element again, unless it was removed since: then it may have no fields left, and a
     /// later step says so.
-    void reread_element(ByteView loaded, Read& found) const;
+    void reread_element(ByteView loaded, State& state) const;
 
   private:
-    void read_element(ByteView loaded, Read& found) const;
+    [[nodiscard]] const source::Source& source() const;
     bool follow();
     bool apply(const EditStep& step);
     void read_all();
@@ -94,11 +119,11 @@ class FollowedList {
     const wire::FieldRow* list_;
     onnx::Pieces::Rows rows_;
     os::ForkSafeMutex mutex_;
-    std::unique_ptr<Read> read_;   // null: all elements are to be read
-    unsigned asked_ = 0;           // for is_worth_reading()
-    std::uint64_t place_ = 0;      // in the log
-    std::uint64_t followed_ = 0;   // Edits::count() then
-    std::vector<EditStep> steps_;  // empty; keeps its memory
+    std::unique_ptr<State> state_;  // null: all elements are to be read
+    unsigned asked_ = 0;            // for is_worth_reading()
+    std::uint64_t place_ = 0;       // in the log
+    std::uint64_t followed_ = 0;    // Edits::count() then
+    std::vector<EditStep> steps_;   // empty; keeps its memory
     mutable std::atomic<std::uint64_t> elements_read_ = 0;
 };
 
@@ -115,7 +140,9 @@ class FollowedNames final : public FollowedList {
                                                   const wire::FieldRow& name);
 
   private:
-    void read(const onnx::Message& element, Read& found) const override;
+    [[nodiscard]] std::unique_ptr<State> read_list(const FieldIndex& fields,
+                                                   NameTable::Text text) const override;
+    void read(const onnx::Message& element, State& state) const override;
 
     const wire::FieldRow* name_;
 };

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
+#include <utility>
 
 #include "model/captured_values.hpp"
 #include "model/document.hpp"
+#include "model/flow_table.hpp"
 #include "model/list_names.hpp"
 #include "model/node.hpp"
 #include "onnx/schema.hpp"
@@ -57,151 +58,217 @@ Pieces::Rows rows_inside(const wire::MessageTable& table) {
     return 0;
 }
 
+// What the messages in a node mention, before the names have numbers.
+struct FoundInside {
+    FollowedList::Inside inside;
+    std::vector<std::string_view> names;  // of its mentions
+};
+
+FoundInside find_inside(const onnx::Message& node, std::uint32_t max_depth) {
+    using Role = FollowedList::Inside::Role;
+    FoundInside found;
+    found.inside = {node.loaded(), {node}, {}};
+    std::vector<onnx::Message>& users = found.inside.users;
+    const auto add = [&](std::string_view name, Role role, const onnx::Message& user,
+                         std::uint32_t index = 0) {
+        if (role != Role::made_inside && !users.back().is(user)) users.push_back(user);
+        const auto number = static_cast<std::uint32_t>(users.size() - 1);
+        found.names.push_back(name);
+        found.inside.mentions.push_back({0, role, number, index});
+    };
+    CapturedUses outer([&](std::string_view name, const onnx::Message& user,
+                           std::uint32_t index) { add(name, Role::use, user, index); },
+                       [&](std::string_view name) {
+                           if (!name.empty()) add(name, Role::made_inside, node);
+                       },
+                       [&](std::string_view name, const onnx::Message& holder,
+                           const wire::FieldRow&) { add(name, Role::annotated, holder); });
+    outer.find_below(Node(node), max_depth);
+    return found;
+}
+
+// Keeps it by the numbers that its names have now.
+void keep(FoundInside&& found, FollowedList::State& state) {
+    using Mention = FollowedList::Inside::Mention;
+    for (std::size_t i = 0; i < found.names.size(); ++i)
+        found.inside.mentions[i].name = *state.mentions.find(found.names[i]);
+    std::ranges::stable_sort(found.inside.mentions, {}, &Mention::name);
+    const auto* const key = found.inside.loaded.data();
+    state.inside.insert_or_assign(key, std::move(found.inside));
+}
+
 }  // namespace
 
 FollowedUses::FollowedUses(const Document& document, const onnx::Message& body)
     : FollowedList(document, body, nodes_of(body), rows_of_node()) {}
 
-void FollowedUses::read(const onnx::Message& element, Read& found) const {
-    std::uint32_t input = 0;
+std::unique_ptr<FollowedList::State> FollowedUses::read_list(const FieldIndex& fields,
+                                                             NameTable::Text text) const {
+    FlowTable flow(text);
+    std::vector<ByteView> loaded;
+    loaded.reserve(fields.count(list()));
+    std::vector<FoundInside> inside;
+    flow.read(fields, [&](const FlowTable::Node& node, const FlowTable::Use& use) {
+        loaded.push_back(node.message.loaded());
+        if (!node.holds_graphs) return;
+        inside.push_back(find_inside(node.message, document().limits().depth));
+        for (const std::string_view name : inside.back().names) use(name);
+    });
+    auto state = std::make_unique<State>(PresentMentions(std::move(flow), std::move(loaded)));
+    for (FoundInside& each : inside) keep(std::move(each), *state);
+    return state;
+}
+
+void FollowedUses::read(const onnx::Message& element, State& state) const {
+    const auto add = [&](std::string_view name, bool made) {
+        if (!name.empty()) state.mentions.add(name, made);
+    };
     bool holds_graphs = false;
     element.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
         if (row == &field<"NodeProto.input">) {
-            const std::uint32_t index = input++;
-            if (!each.bytes.empty())
-                found.mentions.add(each.text(), {.index = index, .role = Mention::Role::use});
+            add(each.text(), false);
         } else if (row == &field<"NodeProto.output">) {
-            if (!each.bytes.empty()) {
-                found.mentions.add(each.text(), {.role = Mention::Role::output});
-            }
+            add(each.text(), true);
         } else if (row == &field<"NodeProto.attribute">) {
             holds_graphs = holds_graphs || Attribute(element.inner(*row, each)).may_hold_graph();
         }
     });
     if (!holds_graphs) return;
-    found.holders.emplace(element.key(), element.loaded());
-    std::vector<onnx::Message>& users = found.inner_users[element.key()];
-    const auto add = [&](std::string_view value, const onnx::Message& user, std::uint32_t index,
-                         Mention::Role role) {
-        if (users.empty() || !users.back().is(user)) users.push_back(user);
-        const auto inner = static_cast<std::uint32_t>(users.size() - 1);
-        found.mentions.add(value, {.index = index, .inner = inner, .role = role});
-    };
-    CapturedUses outer(
-        [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
-            add(value, user, index, Mention::Role::use);
-        },
-        [&](std::string_view value) {
-            found.mentions.add(value, {.role = Mention::Role::made_inside});
-        },
-        [&](std::string_view value, const onnx::Message& holder, const wire::FieldRow&) {
-            add(value, holder, 0, Mention::Role::annotated);
-        });
-    outer.find_below(Node(element), document().limits().depth);
+    FoundInside inside = find_inside(element, document().limits().depth);
+    for (const std::string_view name : inside.names) add(name, false);
+    keep(std::move(inside), state);
 }
 
-bool FollowedUses::changed_elsewhere(const EditStep& step, Read& found) const {
+bool FollowedUses::changed_elsewhere(const EditStep& step, State& state) const {
     if ((step.rows & rows_inside(*step.table)) == 0) return true;
     if (step.table == &message<"AttributeProto">) {
         // It may be the first that holds a graph in its node, which nothing names.
         const onnx::Message attribute(*step.table, step.loaded, &document().edits());
         if (Attribute(attribute).may_hold_graph()) return false;
     }
-    if (found.holders.empty()) return true;
-    const auto behind = found.holders.upper_bound(step.key());
-    if (behind != found.holders.begin()) {
-        const ByteView bytes = std::prev(behind)->second;
+    if (state.inside.empty()) return true;
+    const auto behind = state.inside.upper_bound(step.key());
+    if (behind != state.inside.begin()) {
+        const ByteView bytes = std::prev(behind)->second.loaded;
         if (step.key() <= bytes.data() + bytes.size()) {
-            reread_element(bytes, found);
+            reread_element(bytes, state);
             return true;
         }
     }
     if (!document().edits().is_added(step.key())) return true;
     // A field that was added may be in any of them.
-    const auto holders = found.holders;
-    for (const auto& [key, bytes] : holders) reread_element(bytes, found);
+    std::vector<ByteView> holders;
+    for (const auto& [key, inside] : state.inside) holders.push_back(inside.loaded);
+    for (const ByteView each : holders) reread_element(each, state);
     return true;
+}
+
+namespace {
+
+// Calls visit(user, index) for each mention of a value in messages inside of an element.
+template <class Visit>
+void for_each_of(const FollowedList::State& now, const std::uint8_t* element,
+                 std::string_view value, FollowedList::Inside::Role role, Visit&& visit) {
+    const auto known = now.inside.find(element);
+    if (known == now.inside.end()) return;
+    const auto& [loaded, users, mentions] = known->second;
+    const auto found = std::ranges::equal_range(mentions, *now.mentions.find(value), {},
+                                                &FollowedList::Inside::Mention::name);
+    for (const auto& mention : found) {
+        if (mention.role == role) visit(users[mention.user], mention.index);
+    }
+}
+
+}  // namespace
+
+// Calls visit(mention, inside) for the mentions of a value in messages inside of nodes.
+template <class Visit>
+void FollowedUses::for_each_inside(std::string_view value, Inside::Role role, Visit&& visit) {
+    look([&](const State& now) {
+        if (now.inside.empty()) return;
+        const std::uint8_t* last = nullptr;
+        now.mentions.for_each(value, [&](ByteView loaded, bool) {
+            if (std::exchange(last, loaded.data()) == loaded.data()) return;
+            for_each_of(now, loaded.data(), value, role, visit);
+        });
+    });
+}
+
+// Calls visit(UserOfValue) for each use of a value; those of one node are in order.
+template <class Visit>
+void FollowedUses::for_each_use(std::string_view value, Visit&& visit) {
+    look([&](const State& now) {
+        const std::uint8_t* last = nullptr;
+        now.mentions.for_each(value, [&](ByteView loaded, bool made) {
+            if (made || std::exchange(last, loaded.data()) == loaded.data()) return;
+            const Node node(element(loaded));
+            std::uint32_t index = 0;
+            node.for_each_input([&](std::string_view input) {
+                if (input == value) visit(UserOfValue{node.message(), index, loaded.data()});
+                ++index;
+            });
+            for_each_of(now, loaded.data(), value, Inside::Role::use,
+                        [&](const onnx::Message& user, std::uint32_t place) {
+                            visit(UserOfValue{user, place, loaded.data()});
+                        });
+        });
+    });
 }
 
 std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
     std::uint32_t count = 0;
     ByteView node;
-    look([&](const Read& now) {
-        now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
-            if (mention.role == Mention::Role::output && count++ == 0)
-                node = now.mentions.find(key)->loaded;
+    look([&](const State& now) {
+        now.mentions.for_each(value, [&](ByteView loaded, bool made) {
+            if (made && count++ == 0) node = loaded;
         });
     });
     if (count > 1) throw duplicate_name("node output", value, "look for it in node_outputs()");
     if (count == 0) return std::nullopt;
-    return onnx::Message(message<"NodeProto">, node, &document().edits());
+    return element(node);
 }
 
-namespace {
-
-struct Found {
-    std::uint64_t node;  // its ordinal
-    std::uint32_t order;
-    std::uint32_t index;
-    ByteView loaded;                     // of the node
-    std::optional<onnx::Message> inner;  // the user, if it is in a subgraph
-};
-
-void find_ordinals(std::vector<Found>& uses, const FieldIndex& graph) {
-    std::vector<const std::uint8_t*> keys;
-    keys.reserve(uses.size());
-    for (const Found& use : uses) keys.push_back(use.loaded.data());
-    const auto ordinals = graph.ordinals(nodes_of(graph.message()), keys);
-    for (std::size_t i = 0; i < uses.size(); ++i) uses[i].node = ordinals[i];
-}
-
-}  // namespace
-
-bool FollowedUses::has(std::string_view value, Mention::Role role) {
+bool FollowedUses::is_made(std::string_view value) {
     bool found = false;
-    look([&](const Read& now) {
-        now.mentions.for_each(value, [&](const std::uint8_t*, const Mention& mention) {
-            found = found || mention.role == role;
-        });
+    look([&](const State& now) {
+        now.mentions.for_each(value, [&](ByteView, bool made) { found = found || made; });
     });
+    return found;
+}
+
+bool FollowedUses::is_made_inside(std::string_view value) {
+    bool found = false;
+    for_each_inside(value, Inside::Role::made_inside, [&](auto&&...) { found = true; });
+    return found;
+}
+
+bool FollowedUses::is_used(std::string_view value) {
+    bool found = false;
+    for_each_use(value, [&](auto&&...) { found = true; });
     return found;
 }
 
 std::vector<onnx::Message> FollowedUses::annotations(std::string_view value) {
     std::vector<onnx::Message> found;
-    look([&](const Read& now) {
-        now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
-            if (mention.role != Mention::Role::annotated) return;
-            found.push_back(now.inner_users.at(key)[mention.inner]);
-        });
-    });
+    for_each_inside(value, Inside::Role::annotated,
+                    [&](const onnx::Message& holder, auto) { found.push_back(holder); });
     return found;
 }
 
 std::vector<UserOfValue> FollowedUses::uses(std::string_view value, const FieldIndex& graph) {
-    std::vector<Found> uses;
-    look([&](const Read& now) {
-        now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
-            if (mention.role != Mention::Role::use) return;
-            Found use{0, mention.order, mention.index, now.mentions.find(key)->loaded, {}};
-            if (mention.inner != Mention::kNone) {
-                use.inner = now.inner_users.at(key)[mention.inner];
-            }
-            uses.push_back(std::move(use));
-        });
-    });
-    if (uses.size() > 1) {
-        find_ordinals(uses, graph);
-        std::ranges::sort(uses, {}, [](const Found& use) { return std::tie(use.node, use.order); });
+    std::vector<std::pair<std::uint64_t, UserOfValue>> found;  // by the ordinals of their nodes
+    for_each_use(value, [&](UserOfValue&& user) { found.emplace_back(0, std::move(user)); });
+    if (found.size() > 1 && document().was_edited()) {
+        std::vector<const std::uint8_t*> nodes;
+        nodes.reserve(found.size());
+        for (const auto& [ordinal, user] : found) nodes.push_back(user.holder);
+        const auto ordinals = graph.ordinals(list(), nodes);
+        for (std::size_t i = 0; i < found.size(); ++i) found[i].first = ordinals[i];
+        std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
     }
     std::vector<UserOfValue> users;
-    users.reserve(uses.size());
-    for (Found& use : uses) {
-        users.push_back({use.inner
-                             ? *std::move(use.inner)
-                             : onnx::Message(message<"NodeProto">, use.loaded, &document().edits()),
-                         use.index, use.loaded.data()});
-    }
+    users.reserve(found.size());
+    for (auto& [ordinal, user] : found) users.push_back(std::move(user));
     return users;
 }
 

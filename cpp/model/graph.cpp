@@ -39,19 +39,14 @@ std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const
 }
 
 std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
+    auto known = users(value);
+    if (!known.empty()) return std::move(known.front().message);
     std::optional<onnx::Message> found;
     CapturedUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
         if (!found && name == value) found = user;
     });
-    const std::uint32_t depth = document().limits().depth;
-    if (document().was_edited()) {
-        auto known = users(value);
-        if (!known.empty()) return std::move(known.front().message);
-    } else {
-        uses.find_in(fields()->message(), depth);
-    }
     for (const onnx::Message& training : training_info_of(document(), fields()->message())) {
-        find_in_training(training, depth, uses,
+        find_in_training(training, document().limits().depth, uses,
                          [&](const onnx::Message& entry, const wire::FieldRow& row) {
                              if (!found && entry.text(row) == value) found = training;
                          });

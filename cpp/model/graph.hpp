@@ -37,8 +37,7 @@ class Graph : public NodeValues {
     }
 
     /// The first of users(value); of the main graph, else a user in the training information: a
-    /// TrainingInfoProto, or a part of its algorithm. Nothing if there is none. Before any edit it
-    /// walks over the nodes, which costs less than uses().
+    /// TrainingInfoProto, or a part of its algorithm. Nothing if there is none.
     [[nodiscard]] std::optional<onnx::Message> first_user(std::string_view value) const;
 
     /// The inputs that have an initializer of their name as default, or those that have none.

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "model/captured_values.hpp"
 #include "model/name_table.hpp"
 #include "model/node.hpp"
-#include "model/value_uses.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/header.hpp"
@@ -58,14 +58,18 @@ std::vector<InitializerCast> initializer_casts(const Document& document, const M
     });
     std::vector<InitializerCast> found;
     if (casts.empty()) return found;
-    const ValueUses uses(*document.index(graph), document.limits().depth);
+    NameMap<std::uint64_t> uses;
+    CapturedUses users([&](std::string_view name, const Message&, std::uint32_t) {
+        if (casts.contains(name)) ++uses[name];
+    });
+    users.find_in(graph, document.limits().depth);
     const wire::FieldRow& initializers = field<"GraphProto.initializer">;
     graph.for_each_value(initializers, [&](const wire::Field& each) {
         const Message tensor = graph.inner(initializers, each);
         const tensor::Header header = tensor::read_header(tensor);
         const auto cast = casts.find(header.name);
         if (cast == casts.end() || !has_new_name(header, cast->second.name)) return;
-        if (uses.uses(header.name).size() != 1) return;
+        if (uses[header.name] != 1) return;
         found.push_back(cast->second);
         found.back().tensor = tensor;
     });

@@ -1,76 +1,38 @@
 #include "model/mentions.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 namespace onnxmap::model {
 
-void Mentions::reserve(std::uint64_t elements) {
-    names_.reserve(elements);
-    of_name_.reserve(elements);
-    entries_.reserve(3 * elements);
-    elements_.reserve(elements);
+void Mentions::reserve(std::uint64_t elements, std::uint64_t names) {
+    if (elements >= UINT32_MAX) throw std::length_error("more than 2^32 elements in one list");
+    names_.reserve(names);
+    // Most nodes make one value, and use fewer than three. Memory that is left is not touched.
+    mentions_.reserve(3 * names);
+    ends_.resize(elements);
 }
 
-void Mentions::start(ByteView loaded) {
-    const auto [place, is_new] =
-        elements_.try_emplace(loaded.data(), Element{loaded, Mention::kNone, 0});
-    open_ = &place->second;
-    if (!is_new) clear(*open_);
+void Mentions::finish() {
+    if (mentions_.size() >= UINT32_MAX || name_count() >= kMade)
+        throw std::length_error("more than 2^31 names in one list");
+    for (std::size_t i = 1; i < ends_.size(); ++i) ends_[i] = std::max(ends_[i], ends_[i - 1]);
 }
 
-void Mentions::add(std::string_view name, Mention mention) {
-    const auto [position, is_new] = names_.add(name);
-    if (is_new) of_name_.emplace_back();
-    OfName& of_name = of_name_[position];
-    const std::uint32_t here = new_entry();
-    mention.order = open_->count++;
-    entries_[here] = {open_->loaded.data(), position, of_name.first, kNone, open_->first, mention};
-    if (of_name.first != kNone) entries_[of_name.first].previous = here;
-    of_name.first = open_->first = here;
-    if (of_name.count++ == 0) ++names_in_use_;
-}
-
-void Mentions::remove(const std::uint8_t* key) {
-    const auto found = elements_.find(key);
-    if (found == elements_.end()) return;
-    clear(found->second);
-    elements_.erase(found);
-}
-
-std::uint64_t Mentions::count(std::string_view name) const {
-    const auto known = names_.find(name);
-    return known ? of_name_[*known].count : 0;
-}
-
-void Mentions::clear(Element& element) {
-    for (std::uint32_t i = element.first; i != kNone;) {
-        Entry& entry = entries_[i];
-        OfName& of_name = of_name_[entry.name];
-        if (entry.next != kNone) entries_[entry.next].previous = entry.previous;
-        if (entry.previous != kNone) {
-            entries_[entry.previous].next = entry.next;
-        } else {
-            of_name.first = entry.next;
-        }
-        if (--of_name.count == 0) --names_in_use_;
-        const std::uint32_t next = entry.next_of_element;
-        entry.next_of_element = free_;
-        free_ = i;
-        i = next;
+// Counts the elements of each part, then puts each element where those of its part begin.
+Mentioners::Mentioners(const Mentions& mentions)
+    : ends_(2 * std::size_t{mentions.name_count()} + 1, 0), elements_(mentions.all().size()) {
+    const auto part_of = [](std::uint32_t mention) {
+        return 2 * std::size_t{mention & ~Mentions::kMade} + ((mention & Mentions::kMade) == 0);
+    };
+    for (const std::uint32_t mention : mentions.all()) ++ends_[part_of(mention) + 1];
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+    for (std::uint32_t element = 0; element < mentions.element_count(); ++element) {
+        for (const std::uint32_t mention : mentions.of_element(element))
+            elements_[ends_[part_of(mention)]++] = element;
     }
-    element.first = kNone;
-    element.count = 0;
-}
-
-std::uint32_t Mentions::new_entry() {
-    if (free_ != kNone) {
-        const std::uint32_t here = free_;
-        free_ = entries_[here].next_of_element;
-        return here;
-    }
-    if (entries_.size() >= kNone) throw std::length_error("more than 2^32 names in one list");
-    entries_.emplace_back();
-    return static_cast<std::uint32_t>(entries_.size() - 1);
+    ends_.pop_back();
 }
 
 }  // namespace onnxmap::model

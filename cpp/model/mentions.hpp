@@ -1,104 +1,82 @@
-// The names that the elements of a list mention, by name and by element. An element can be taken
-// out and read again at the cost of what it mentions.
+// The names that the elements of a list mention, as numbers: by element, and by name.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
-#include "base/bytes.hpp"
 #include "model/name_table.hpp"
 #include "os/large_vector.hpp"
 
 namespace onnxmap::model {
 
-struct Mention {
-    static constexpr std::uint32_t kNone = UINT32_MAX;
-
-    std::uint32_t order = 0;      // among those of the element
-    std::uint32_t index = 0;      // what the reader of the element gave; see there
-    std::uint32_t inner = kNone;  // the same
-    /// What the name is for the element, which the reader of the element decides.
-    enum class Role : std::uint8_t {
-        name,         ///< of the element
-        output,       ///< a value that a node makes
-        use,          ///< a value that a node, or a message in it, uses
-        made_inside,  ///< a value that a subgraph of a node makes
-        annotated     ///< a value of the graph that a message in a subgraph describes
-    } role = Role::name;
-};
-
 class Mentions {
   public:
-    /// An element by its key, and the bytes that begin there; see onnx::Message::loaded().
-    struct Element {
-        ByteView loaded;
-        std::uint32_t first;  // of its mentions; kNone
-        std::uint32_t count;
-    };
+    /// A mention is the number of a name, with this bit if the name is what the element makes.
+    static constexpr std::uint32_t kMade = std::uint32_t{1} << 31;
 
-    /// Makes room for this many elements, with up to three mentions each, as most nodes have.
-    void reserve(std::uint64_t elements);
+    explicit Mentions(NameTable::Text text) : names_(text) {}
 
-    /// Notes an element, or forgets what a known one mentions. Its bytes begin at its key.
-    void start(ByteView loaded);
-    /// Adds a mention in the element that was started last.
-    void add(std::string_view name, Mention mention);
-    /// Forgets an element.
-    void remove(const std::uint8_t* key);
-
-    [[nodiscard]] const Element* find(const std::uint8_t* key) const {
-        const auto found = elements_.find(key);
-        return found == elements_.end() ? nullptr : &found->second;
+    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept {
+        return names_.find(name);
     }
-
-    /// How often a name is mentioned.
-    [[nodiscard]] std::uint64_t count(std::string_view name) const;
-    /// How many different names are mentioned, the empty one included.
-    [[nodiscard]] std::uint64_t name_count() const noexcept { return names_in_use_; }
-
-    /// Calls visit(key, mention) for each mention of a name, in no order.
-    template <class Visit>
-    void for_each(std::string_view name, Visit&& visit) const {
-        const auto known = names_.find(name);
-        if (!known) return;
-        for (std::uint32_t i = of_name_[*known].first; i != kNone; i = entries_[i].next) {
-            visit(entries_[i].key, entries_[i].mention);
-        }
+    [[nodiscard]] std::string_view name(std::uint32_t name) const noexcept {
+        return names_.name(name);
     }
-
-    /// Whether most of the memory is of names that are no longer mentioned.
-    [[nodiscard]] bool is_wasteful() const noexcept {
-        return names_.size() > 2 * names_in_use_ + 1024;
+    [[nodiscard]] std::uint32_t name_count() const noexcept { return names_.size(); }
+    [[nodiscard]] std::uint32_t element_count() const noexcept {
+        return static_cast<std::uint32_t>(ends_.size());
     }
+    [[nodiscard]] std::span<const std::uint32_t> of_element(std::uint32_t element) const noexcept {
+        const std::uint32_t begin = element == 0 ? 0 : ends_[element - 1];
+        return std::span(mentions_).subspan(begin, ends_[element] - begin);
+    }
+    /// Of all elements, one after the other.
+    [[nodiscard]] std::span<const std::uint32_t> all() const noexcept { return mentions_; }
+
+    /// Makes room for this many elements, and for names. Throws std::length_error for more than
+    /// 2^32 - 2 elements.
+    void reserve(std::uint64_t elements, std::uint64_t names);
+    [[nodiscard]] NameTable& names() noexcept { return names_; }
+    /// Notes that an element mentions a name: the element of the note before, or one behind it.
+    void note(std::uint32_t mention, std::uint32_t element) {
+        mentions_.push_back(mention);
+        ends_[element] = static_cast<std::uint32_t>(mentions_.size());
+    }
+    /// Call it after the last note. Throws std::length_error for 2^31 names or more.
+    void finish();
 
   private:
-    static constexpr std::uint32_t kNone = Mention::kNone;
+    NameTable names_;
+    os::LargeVector<std::uint32_t> mentions_;  // by the elements, one after the other
+    os::LargeVector<std::uint32_t> ends_;      // of the mentions of each element
+};
 
-    struct Entry {
-        const std::uint8_t* key;
-        std::uint32_t name;
-        std::uint32_t next;  // of the name
-        std::uint32_t previous;
-        std::uint32_t next_of_element;  // of a free entry: the next free one
-        Mention mention;
-    };
-    struct OfName {
-        std::uint32_t first = kNone;
-        std::uint32_t count = 0;
-    };
+/// Which elements mention each name. An element that mentions it twice is there twice.
+class Mentioners {
+  public:
+    explicit Mentioners(const Mentions& mentions);
 
-    void clear(Element& element);
-    [[nodiscard]] std::uint32_t new_entry();
+    /// The elements that make it, in order.
+    [[nodiscard]] std::span<const std::uint32_t> makers(std::uint32_t name) const noexcept {
+        return part(2 * std::uint64_t{name});
+    }
+    /// The elements that mention it otherwise, in order.
+    [[nodiscard]] std::span<const std::uint32_t> users(std::uint32_t name) const noexcept {
+        return part(2 * std::uint64_t{name} + 1);
+    }
+    /// Numbers below this are of names that were known when it was made.
+    [[nodiscard]] std::uint64_t name_count() const noexcept { return ends_.size() / 2; }
 
-    NameTable names_{NameTable::Text::copied};
-    os::LargeVector<OfName> of_name_;
-    os::LargeVector<Entry> entries_;
-    std::uint32_t free_ = kNone;
-    std::uint64_t names_in_use_ = 0;
-    std::unordered_map<const std::uint8_t*, Element> elements_;
-    Element* open_ = nullptr;
+  private:
+    [[nodiscard]] std::span<const std::uint32_t> part(std::uint64_t i) const noexcept {
+        const std::uint32_t begin = i == 0 ? 0 : ends_[i - 1];
+        return std::span(elements_).subspan(begin, ends_[i] - begin);
+    }
+
+    os::LargeVector<std::uint32_t> ends_;  // of the makers of each name, and of its users
+    os::LargeVector<std::uint32_t> elements_;
 };
 
 }  // namespace onnxmap::model

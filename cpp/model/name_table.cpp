@@ -40,9 +40,13 @@ std::uint64_t few_bytes(const char* p, std::size_t count) noexcept {
 
 }  // namespace
 
-NameTable::NameTable(Text text)
-    : copies_(text == Text::copied ? std::make_unique<std::pmr::monotonic_buffer_resource>()
-                                   : nullptr) {}
+NameTable::NameTable(Text text) {
+    if (text == Text::copied) copy_from_now_on();
+}
+
+void NameTable::copy_from_now_on() {
+    if (!copies_) copies_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
+}
 
 // Words may overlap at the end: a copy of fewer bytes than eight would take longer than the rest.
 std::uint32_t NameTable::hash_of(std::string_view name) noexcept {

@@ -41,6 +41,9 @@ class NameTable {
     /// std::length_error for more than 2^32 - 2 names.
     Added add(std::string_view name);
 
+    /// Names that are added from now on are copied.
+    void copy_from_now_on();
+
     [[nodiscard]] static std::uint32_t hash_of(std::string_view name) noexcept;
     /// Prefetches the slot that add() will read for a name with this hash.
     // Inline at each call: gcc sees no effect of a function that only prefetches, and drops calls
@@ -76,7 +79,7 @@ class NameTable {
 
     os::LargeVector<std::string_view> names_;
     os::LargeVector<Slot> slots_;  // a power of two, at most half are taken; none at first
-    // Copies of names, which never move. Null if the names are viewed.
+    // Copies of names, which never move. Null while names are viewed.
     std::unique_ptr<std::pmr::monotonic_buffer_resource> copies_;
 };
 

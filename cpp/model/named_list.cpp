@@ -6,7 +6,13 @@
 
 namespace onnxmap::model {
 
-// A small message is walked over in less time than it takes to follow it.
+// A short list is walked over in less time than a name is looked up, and a small message in less
+// time than it takes to follow it.
+bool NamedList::is_worth_a_walk() const {
+    constexpr std::uint64_t kShort = 4;
+    return fields_.count(list_) <= kShort || !document_.is_followed(fields_.message());
+}
+
 std::vector<std::uint64_t> NamedList::walk(std::string_view name) const {
     std::vector<std::uint64_t> found;
     std::uint64_t position = 0;
@@ -20,12 +26,11 @@ std::vector<std::uint64_t> NamedList::walk(std::string_view name) const {
 }
 
 std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
-    if (!document_.is_followed(fields_.message())) return walk(name);
+    if (is_worth_a_walk()) return walk(name);
     std::vector<const std::uint8_t*> keys;
     const auto followed = document_.followed_names(fields_.message(), list_, name_);
-    followed->look([&](const FollowedList::Read& now) {
-        now.mentions.for_each(
-            name, [&](const std::uint8_t* key, const Mention&) { keys.push_back(key); });
+    followed->look([&](const FollowedList::State& now) {
+        now.mentions.for_each(name, [&](ByteView loaded, bool) { keys.push_back(loaded.data()); });
     });
     auto found = fields_.ordinals(list_, keys);
     std::ranges::sort(found);
@@ -33,16 +38,16 @@ std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
 }
 
 std::uint64_t NamedList::count(std::string_view name) const {
-    if (!document_.is_followed(fields_.message())) return walk(name).size();
+    if (is_worth_a_walk()) return walk(name).size();
     const auto followed = document_.followed_names(fields_.message(), list_, name_);
-    return followed->look([&](const FollowedList::Read& now) { return now.mentions.count(name); });
+    return followed->look([&](const FollowedList::State& now) { return now.mentions.count(name); });
 }
 
 std::uint64_t NamedList::names() const {
-    if (document_.is_followed(fields_.message())) {
+    if (!is_worth_a_walk()) {
         const auto followed = document_.followed_names(fields_.message(), list_, name_);
         return followed->look(
-            [&](const FollowedList::Read& now) { return now.mentions.name_count(); });
+            [&](const FollowedList::State& now) { return now.mentions.name_count(); });
     }
     NameTable known;
     fields_.for_each(list_, [&](const wire::Field& element) {

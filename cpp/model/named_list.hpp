@@ -31,6 +31,7 @@ class NamedList {
     [[nodiscard]] std::uint64_t names() const;
 
   private:
+    [[nodiscard]] bool is_worth_a_walk() const;
     [[nodiscard]] std::vector<std::uint64_t> walk(std::string_view name) const;
 
     const Document& document_;

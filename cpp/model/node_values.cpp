@@ -1,6 +1,8 @@
 #include "model/node_values.hpp"
 
+#include "base/error.hpp"
 #include "model/captured_values.hpp"
+#include "model/flow_table.hpp"
 #include "model/list_names.hpp"
 #include "model/message_list.hpp"
 #include "model/named_list.hpp"
@@ -59,35 +61,26 @@ bool has_input(const Document& document, const FieldsPtr& fields, std::string_vi
 }  // namespace
 
 bool NodeValues::makes(std::string_view value) const {
-    return own_producer(value).has_value() || has_input(document(), fields_, value);
+    return uses()->producer(value).has_value() || has_input(document(), fields_, value);
 }
 
 bool NodeValues::is_made_around(std::string_view value) const {
     auto outer = document().scope_around(fields()->message());
     for (; outer; outer = document().scope_around(*outer)) {
         if (has_input(document(), document().index(*outer), value)) return true;
-        if (document().followed_uses(*outer)->has(value, Mention::Role::output)) return true;
+        if (document().followed_uses(*outer)->is_made(value)) return true;
     }
     return false;
 }
 
 bool NodeValues::is_made_inside(std::string_view value) const {
     const onnx::Message& body = fields_->message();
-    bool found = document().followed_uses(body)->has(value, Mention::Role::made_inside);
-    const auto used = [](std::string_view, const onnx::Message&, std::uint32_t) {};
-    CapturedUses uses(used, [&](std::string_view made) { found = found || made == value; });
+    bool found = uses()->is_made_inside(value);
+    CapturedUses captured({}, [&](std::string_view made) { found = found || made == value; });
     if (!found && !is_function(body)) {
-        find_in_trainings(document(), body, uses, [](const onnx::Message&, const auto&) {});
+        find_in_trainings(document(), body, captured, [](const onnx::Message&, const auto&) {});
     }
     return found;
-}
-
-const ValueUses& NodeValues::uses() const {
-    return uses_.get([&] {
-        return source::guard_reads(document().source(), [&] {
-            return std::make_unique<ValueUses>(*fields_, document().limits().depth);
-        });
-    });
 }
 
 onnx::Message NodeValues::node(std::uint64_t position) const {
@@ -95,16 +88,8 @@ onnx::Message NodeValues::node(std::uint64_t position) const {
     return fields_->message().inner(list, fields_->at(list, position));
 }
 
-std::optional<onnx::Message> NodeValues::own_producer(std::string_view value) const {
-    if (document().was_edited()) {
-        return document().followed_uses(fields_->message())->producer(value);
-    }
-    const auto position = uses().producer(value);
-    return position ? std::optional(node(*position)) : std::nullopt;
-}
-
 std::optional<onnx::Message> NodeValues::producer(std::string_view value) const {
-    auto found = own_producer(value);
+    auto found = uses()->producer(value);
     FieldsPtr fields = fields_;
     while (!found && !value.empty()) {
         const auto outer = document().scope_around(fields->message());
@@ -122,8 +107,7 @@ std::optional<onnx::Message> NodeValues::value(std::string_view name) const {
     while (!found && !name.empty()) {
         const auto outer = document().scope_around(fields->message());
         if (!outer || has_input(document(), fields, name)) break;
-        const auto uses = document().followed_uses(fields->message());
-        if (uses->has(name, Mention::Role::output)) break;
+        if (document().followed_uses(fields->message())->is_made(name)) break;
         fields = document().index(*outer);
         found = info_in(document(), fields, name);
     }
@@ -131,21 +115,8 @@ std::optional<onnx::Message> NodeValues::value(std::string_view name) const {
 }
 
 std::vector<UserOfValue> NodeValues::users(std::string_view value) const {
-    std::vector<UserOfValue> found;
-    if (!document().was_edited()) {
-        for (const Use& use : uses().uses(value)) {
-            onnx::Message message = user(use);
-            const auto* holder = message.key();
-            if (use.node == Use::kNone)
-                holder = nullptr;
-            else if (use.inner != Use::kNone)
-                holder = node(use.node).key();
-            found.push_back({std::move(message), use.index, holder});
-        }
-        return found;
-    }
     const onnx::Message& body = fields_->message();
-    found = document().followed_uses(body)->uses(value, *fields_);
+    auto found = uses()->uses(value, *fields_);
     if (value.empty()) return found;
     if (!is_function(body)) {
         const wire::FieldRow& outputs = field<"GraphProto.output">;
@@ -163,9 +134,19 @@ std::vector<UserOfValue> NodeValues::users(std::string_view value) const {
     return found;
 }
 
-onnx::Message NodeValues::user(const Use& use) const {
-    if (use.inner != Use::kNone) return uses().inner_user(use);
-    return use.node == Use::kNone ? fields_->message() : node(use.node);
+std::vector<std::uint32_t> NodeValues::topological_order() const {
+    TopologicalOrder found = source::guard_reads(document().source(), [&] {
+        FlowTable flow;
+        flow.read_all(*fields_, document().limits().depth);
+        return flow.order();
+    });
+    if (!found.in_cycle) return std::move(found.nodes);
+    const std::string path = (is_function(fields_->message()) ? "function.node[" : "graph.node[") +
+                             std::to_string(*found.in_cycle) + "]";
+    Error error("model.cycle",
+                path + " depends on its own output, so the nodes have no topological order");
+    error.path = path;
+    throw error;
 }
 
 }  // namespace onnxmap::model

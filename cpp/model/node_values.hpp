@@ -8,11 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/made_once.hpp"
 #include "model/document.hpp"
 #include "model/field_index.hpp"
 #include "model/followed_uses.hpp"
-#include "model/value_uses.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::model {
@@ -33,20 +31,18 @@ class NodeValues {
     /// The NodeProto at a position of the list, which must exist.
     [[nodiscard]] onnx::Message node(std::uint64_t position) const;
 
-    /// Who makes and who uses each value; made at the first call. Throws Error `file.changed`.
-    [[nodiscard]] const ValueUses& uses() const;
-
     /// The node that has `value` among its outputs. If `value` is not made here, it is looked for
     /// in the graphs and the function around this graph, whose values it sees. Throws Error
     /// `model.duplicate_name` if several nodes have it.
     [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value) const;
 
-    /// The users of a value, as uses() has them. After an edit they cost no walk over the nodes.
+    /// The users of a value: as FollowedUses::uses() has them, then the outputs of the body.
     [[nodiscard]] std::vector<UserOfValue> users(std::string_view value) const;
 
-    /// The user of a value: a NodeProto, or the GraphProto or FunctionProto that has the value as
-    /// an output.
-    [[nodiscard]] onnx::Message user(const Use& use) const;
+    /// The positions of all nodes: each after the nodes whose values it or its subgraphs use,
+    /// otherwise in the order of the list. Throws Error `model.cycle` if there is no such order,
+    /// `model.duplicate_name` if several nodes make one value.
+    [[nodiscard]] std::vector<std::uint32_t> topological_order() const;
 
     /// The ValueInfoProto of a value, from the inputs, the outputs or the list of inner values, in
     /// this order, else from the graphs and the function around this graph. Throws Error
@@ -69,11 +65,12 @@ class NodeValues {
         : document_(std::move(document)), fields_(std::move(fields)) {}
 
   private:
-    [[nodiscard]] std::optional<onnx::Message> own_producer(std::string_view value) const;
+    [[nodiscard]] std::shared_ptr<FollowedUses> uses() const {
+        return document_->followed_uses(fields_->message());
+    }
 
     std::shared_ptr<const Document> document_;
     std::shared_ptr<const FieldIndex> fields_;
-    mutable MadeOnce<const ValueUses> uses_;
 };
 
 }  // namespace onnxmap::model

@@ -216,11 +216,10 @@ void Renaming::find_after(std::uint32_t after, const FieldIndex& fields, Followe
     const auto has = [&](const wire::FieldRow& list) {
         return NamedList(document_, fields, list, *naming_field(list)).count(name) != 0;
     };
-    found.is_hidden = followed.has(name, Mention::Role::made_inside);
+    found.is_hidden = followed.is_made_inside(name);
     if (before_.find(name)) return;  // it goes
-    found.is_taken = found.is_taken || has(kInputs) || has(kInitializers) ||
-                     followed.has(name, Mention::Role::output);
-    found.is_captured = has(kOutputs) || followed.has(name, Mention::Role::use);
+    found.is_taken = found.is_taken || has(kInputs) || has(kInitializers) || followed.is_made(name);
+    found.is_captured = has(kOutputs) || followed.is_used(name);
 }
 
 void Renaming::note_sparse(const onnx::Message& values) {

@@ -47,13 +47,12 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
     }
     if (annotated) {  // here, or in subgraphs
         model::CapturedUses uses(
-            [](auto&&...) {}, [](auto&&...) {},
-            [&](std::string_view name, const Message&, const wire::FieldRow& row) {
+            {}, {}, [&](std::string_view name, const Message&, const wire::FieldRow& row) {
                 if (&row == &field<"TensorAnnotation.tensor_name">) count(name);
             });
         uses.find_in(graph, document.limits().depth + 1);
     }
-    model::CapturedUses none([](auto&&...) {});
+    model::CapturedUses none(nullptr);
     for (const Message& training : model::training_info_of(document, graph)) {
         model::find_in_training(
             training, document.limits().depth, none,

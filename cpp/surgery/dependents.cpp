@@ -12,13 +12,14 @@
 
 namespace onnxmap::surgery {
 
+using model::FlowTable;
 using onnx::field;
 using onnx::Message;
 
 namespace {
 
 // Whether the outputs are lists of sizes, or such as may have lost a dimension.
-bool drops_batch(const Dataflow::Node& node) {
+bool drops_batch(const FlowTable::Node& node) {
     constexpr std::string_view kOfShapes[] = {"ConstantOfShape", "EyeLike", "NonZero",
                                               "Range",           "Shape",   "Size"};
     if (std::ranges::find(kOfShapes, node.op_type) != std::end(kOfShapes)) return true;
@@ -42,18 +43,18 @@ Dependents::Dependents(const model::Document& document, const Message& main,
         functions_.emplace(model::function_identity(body.message), std::move(body));
     const auto fields = document.index(main);
     read_nodes(*fields);
-    is_dependent_.resize(flow_.value_count());
+    is_dependent_.resize(flow_.name_count());
     for (const std::string& name : inputs) {
         if (const auto known = flow_.find(name)) is_dependent_[*known] = 1;
     }
     if (changes_ones_) find_batches();
-    const Dataflow::Marks is_reached =
-        flow_.spread(is_dependent_, Dataflow::Marks(flow_.node_count()));
+    const FlowTable::Marks is_reached =
+        flow_.spread(is_dependent_, FlowTable::Marks(flow_.element_count()));
     const wire::FieldRow& nodes = field<"GraphProto.node">;
     places_.enter(main, "graph", true, [&](std::string_view name) {
         const auto value = flow_.find(name);
-        const std::uint32_t position = value ? flow_.maker(*value) : Dataflow::kNone;
-        return position == Dataflow::kNone
+        const std::uint32_t position = value ? flow_.maker(*value) : FlowTable::kNone;
+        return position == FlowTable::kNone
                    ? std::nullopt
                    : std::optional(std::pair<Message, std::uint64_t>(
                          main.inner(nodes, fields->at(nodes, position)), position));
@@ -84,8 +85,8 @@ Dependents::Dependents(const model::Document& document, const Message& main,
 
 // A batch of 1 is only one if it comes from an input: many shapes begin with a 1 of their own.
 void Dependents::find_batches() {
-    Dataflow::Marks has_batch = is_dependent_;
-    Dataflow::Marks drops_batch(flow_.node_count());
+    FlowTable::Marks has_batch = is_dependent_;
+    FlowTable::Marks drops_batch(flow_.element_count());
     for (const std::uint32_t node : drops_batch_) drops_batch[node] = 1;
     static_cast<void>(flow_.spread(has_batch, std::move(drops_batch)));
     for (Entered& node : entered_) {
@@ -118,7 +119,7 @@ void Dependents::enter_trainings(const Message& main) {
 }
 
 void Dependents::read_nodes(const model::FieldIndex& main) {
-    flow_.read(main, [&](const Dataflow::Node& node, auto&& use) {
+    flow_.read(main, [&](const FlowTable::Node& node, const FlowTable::Use& use) {
         const TakesSizes* const takes = sizes_taken_by(node.op_type, node.domain);
         if (changes_ones_ && drops_batch(node)) drops_batch_.push_back(node.position);
         if (!functions_.empty() || node.holds_graphs || takes != nullptr)

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "model/document.hpp"
+#include "model/flow_table.hpp"
 #include "model/name_table.hpp"
 #include "surgery/bodies.hpp"
-#include "surgery/dataflow.hpp"
 #include "surgery/size_places.hpp"
 
 namespace onnxmap::surgery {
@@ -36,6 +36,8 @@ class Dependents {
     [[nodiscard]] const SizePlaces& places() const noexcept { return places_; }
 
   private:
+    using FlowTable = model::FlowTable;
+
     // A node, and what there is to do in it.
     struct Entered {
         onnx::Message message;
@@ -56,9 +58,9 @@ class Dependents {
 
     const model::Document& document_;
     const InputNames& inputs_;
-    bool changes_ones_;             // whether dimensions of 1 change, which may be batches
-    Dataflow flow_;                 // of the main graph
-    Dataflow::Marks is_dependent_;  // by value
+    bool changes_ones_;              // whether dimensions of 1 change, which may be batches
+    FlowTable flow_;                 // of the main graph
+    FlowTable::Marks is_dependent_;  // by value
     // Nodes of the main graph that matter not only for their values.
     std::vector<Entered> entered_;
     std::vector<std::uint32_t> drops_batch_;  // positions of nodes, if dimensions of 1 change

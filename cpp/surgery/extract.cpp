@@ -129,8 +129,7 @@ class Extraction {
 
     // Subgraphs see a given value, so none that is kept may make one of that name.
     void read_subgraphs() {
-        model::CapturedUses uses([](auto&&...) {},
-                                 [&](std::string_view name) { made_inside_.insert(name); });
+        model::CapturedUses uses({}, [&](std::string_view name) { made_inside_.insert(name); });
         for (const Needed::Subgraph& each : needed_.subgraphs()) {
             if (needed_.is_node_needed(each.node))
                 uses.find_in_subgraph(each.needed->message(), document_.limits().depth + 1);

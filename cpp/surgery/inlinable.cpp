@@ -29,7 +29,7 @@ void check_names(const Message& function, std::uint32_t max_depth) {
                                         ", which is also the name of its input: rename one before");
         }
     };
-    model::CapturedUses uses([](auto&&...) {}, note);
+    model::CapturedUses uses({}, note);
     const wire::FieldRow& nodes = field<"FunctionProto.node">;
     function.for_each_value(nodes, [&](const wire::Field& each) {
         const model::Node node(function, nodes, each);

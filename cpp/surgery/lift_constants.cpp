@@ -119,7 +119,7 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
         if (!uses) uses = document.followed_uses(graph);
         const auto [place, is_new] = asked.add(lifted->name);
         if (is_new) {
-            is_made_inside.push_back(uses->has(lifted->name, model::Mention::Role::made_inside));
+            is_made_inside.push_back(uses->is_made_inside(lifted->name));
         }
         if (is_made_inside[place]) return;
         lifted->node = node;

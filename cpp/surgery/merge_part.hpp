@@ -24,8 +24,7 @@ struct MergePart {
         model::for_each_made(main, [&](std::string_view name, const onnx::Message&) {
             if (!name.empty()) made.insert(name);
         });
-        model::CapturedUses uses([](auto&&...) {},
-                                 [&](std::string_view name) { made_inside.insert(name); });
+        model::CapturedUses uses({}, [&](std::string_view name) { made_inside.insert(name); });
         const std::uint32_t depth = of.limits().depth + 1;
         uses.find_in(main, depth);
         // Training runs the main graph and an algorithm as one graph, and has outputs of both.

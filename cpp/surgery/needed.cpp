@@ -56,19 +56,19 @@ std::uint32_t Needed::id_of(const Operator& called) {
 
 void Needed::read_nodes(std::uint32_t depth_left) {
     operator_of_.reserve(fields_->count(model::nodes_of(message())));
-    flow_.read(*fields_, [&](const Dataflow::Node& node, auto&& use) {
+    flow_.read(*fields_, [&](const FlowTable::Node& node, const FlowTable::Use& use) {
         const std::string_view domain = onnx::plain_domain(node.domain);
         operator_of_.push_back(id_of(may_call_ ? Operator{domain, node.op_type, node.overload}
                                                : Operator{domain, {}, {}}));
         if (node.holds_graphs) read_subgraphs(node, depth_left, use);
     });
     flow_.check_makers();
-    live_.resize(flow_.node_count());
-    values_.resize(flow_.value_count());
+    live_.resize(flow_.element_count());
+    values_.resize(flow_.name_count());
 }
 
-template <class Use>
-void Needed::read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left, Use& use) {
+void Needed::read_subgraphs(const FlowTable::Node& node, std::uint32_t depth_left,
+                            const FlowTable::Use& use) {
     std::uint64_t ordinal = 0;
     for (const model::Attribute& attribute : model::Node(node.message).attributes().entries) {
         const std::uint64_t place = ordinal++;
@@ -82,9 +82,8 @@ void Needed::read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left
 }
 
 // A graph in this body. Calls use(name) for what it needs of the values around it.
-template <class Use>
 std::unique_ptr<Needed> Needed::inner(const Message& graph, std::uint32_t depth_left, Of of,
-                                      Use&& use) {
+                                      const FlowTable::Use& use) {
     auto made = std::make_unique<Needed>(document_, graph, depth_left - 1, of, may_call_);
     made->need_outputs();
     if (of == Of::all_nodes) made->need_all();
@@ -190,7 +189,7 @@ bool Needed::need(std::string_view value) {
 
 void Needed::give(std::string_view value) {
     const std::uint32_t given = id_of(value);
-    flow_.set_maker(given, Dataflow::kNone);
+    flow_.set_maker(given, FlowTable::kNone);
     values_[given].is_held = false;
 }
 
@@ -201,12 +200,12 @@ void Needed::find() {
         auto each = std::ranges::lower_bound(parameters_, std::pair(value, std::uint32_t{0}));
         for (; each != parameters_.end() && each->first == value; ++each) need_id(each->second);
         const std::uint32_t node = flow_.maker(value);
-        if (node != Dataflow::kNone && live_[node] == 0) need_node(node);
+        if (node != FlowTable::kNone && live_[node] == 0) need_node(node);
     }
 }
 
 void Needed::settle() {
-    Dataflow own;
+    FlowTable own;
     os::LargeVector<Value> values;
     for (std::uint32_t i = 0; i < values_.size(); ++i) {
         if (!is_made_here(i)) continue;
@@ -229,8 +228,8 @@ bool Needed::is_made(std::string_view value) const {
     const auto known = flow_.find(value);
     if (!known || !is_made_here(*known)) return false;
     const std::uint32_t node = flow_.maker(*known);
-    return node == Dataflow::kNone ? values_[*known].is_input || values_[*known].is_needed
-                                   : live_[node] != 0;
+    return node == FlowTable::kNone ? values_[*known].is_input || values_[*known].is_needed
+                                    : live_[node] != 0;
 }
 
 bool Needed::is_own(std::string_view value) const {

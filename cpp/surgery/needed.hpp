@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "model/document.hpp"
+#include "model/flow_table.hpp"
 #include "model/name_table.hpp"
 #include "os/large_vector.hpp"
-#include "surgery/dataflow.hpp"
 
 namespace onnxmap::surgery {
 
@@ -88,6 +88,8 @@ class Needed {
     }
 
   private:
+    using FlowTable = model::FlowTable;
+
     struct Value {
         bool is_needed = false;
         bool is_input = false;
@@ -102,11 +104,11 @@ class Needed {
     };
 
     void read_nodes(std::uint32_t depth_left);
-    template <class Use>
-    void read_subgraphs(const Dataflow::Node& node, std::uint32_t depth_left, Use& use);
-    template <class Use>
+    void read_subgraphs(const FlowTable::Node& node, std::uint32_t depth_left,
+                        const FlowTable::Use& use);
     [[nodiscard]] std::unique_ptr<Needed> inner(const onnx::Message& graph,
-                                                std::uint32_t depth_left, Of of, Use&& use);
+                                                std::uint32_t depth_left, Of of,
+                                                const FlowTable::Use& use);
     void read_defaults(std::uint32_t depth_left);
     void read_lists();
     void read_annotations();
@@ -115,7 +117,7 @@ class Needed {
     void need_id(std::uint32_t value);
     void need_node(std::uint32_t node);
     [[nodiscard]] bool is_made_here(std::uint32_t value) const {
-        return flow_.maker(value) != Dataflow::kNone || values_[value].is_held;
+        return flow_.maker(value) != FlowTable::kNone || values_[value].is_held;
     }
     // Keeps what is known of the names that the body makes, and gives up the rest: a name that
     // passes through many subgraphs is then kept by the outermost only. Nothing can be needed or
@@ -126,7 +128,7 @@ class Needed {
     Of subgraphs_of_;
     bool may_call_;
     std::shared_ptr<const model::FieldIndex> fields_;
-    Dataflow flow_;
+    FlowTable flow_;
     os::LargeVector<Value> values_;  // by number in flow_
     os::LargeVector<std::uint8_t> live_;
     os::LargeVector<std::uint32_t> operator_of_;

@@ -68,7 +68,7 @@ class Pruning {
                     bound.push_back(entry.text(field<"StringStringEntryProto.value">));
                 });
             }
-            model::CapturedUses none([](auto&&...) {});
+            model::CapturedUses none(nullptr);
             model::find_in_training(training, depth, none,
                                     [&](const Message& entry, const wire::FieldRow& text) {
                                         graph.need(entry.text(text));

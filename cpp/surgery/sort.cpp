@@ -6,20 +6,20 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "model/captured_values.hpp"
 #include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
+#include "model/flow_table.hpp"
 #include "model/graph.hpp"
 #include "model/message_walk.hpp"
 #include "model/node.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/bodies.hpp"
-#include "surgery/dataflow.hpp"
 #include "surgery/graph_parts.hpp"
 #include "surgery/verb.hpp"
 
 namespace onnxmap::surgery {
 
+using model::FlowTable;
 using onnx::field;
 using onnx::Message;
 
@@ -68,9 +68,9 @@ class Sorting {
 
     // Returns which nodes hold graphs.
     std::vector<std::uint32_t> visit_nodes(const model::FieldIndex& body, const std::string& path) {
-        Dataflow flow;
+        FlowTable flow;
         std::vector<std::uint32_t> holders;
-        flow.read(body, [&](const Dataflow::Node& node, auto&& use) {
+        flow.read(body, [&](const FlowTable::Node& node, const FlowTable::Use& use) {
             if (!node.holds_graphs) return;
             holders.push_back(node.position);
             node.find_captured(use, document_.limits().depth);
@@ -94,7 +94,7 @@ class Sorting {
         }
     }
 
-    void reorder(const Message& body, const Dataflow& flow, const std::string& path) {
+    void reorder(const Message& body, const FlowTable& flow, const std::string& path) {
         const auto [order, in_cycle] = flow.order();
         if (in_cycle) {
             const std::string place = path + ".node[" + std::to_string(*in_cycle) + "]";

@@ -27,7 +27,6 @@ void ask(Ask&& question) {
 }
 
 void ask_graph(const model::Graph& graph, bool constant) {
-    const model::ValueUses& uses = graph.uses();
     std::uint32_t position = 0;
     graph.for_each_node([&](const model::Node& node) {
         std::uint32_t index = 0;
@@ -35,22 +34,23 @@ void ask_graph(const model::Graph& graph, bool constant) {
             const std::uint32_t here = index++;
             if (name.empty() || position > 64) return;
             bool is_found = !constant;
-            for (const model::Use& use : uses.uses(name)) {
-                is_found = is_found || (use.node == position && use.index == here);
-                if (use.inner != model::Use::kNone) touch(graph.user(use).loaded());
+            for (const model::UserOfValue& use : graph.users(name)) {
+                is_found = is_found || (use.message.is(node.message()) && use.index == here);
+                touch(use.message.loaded());
             }
             require(is_found, "a use of a value is not found");
         });
         node.for_each_output([&](std::string_view name) {
             ask([&] {
-                const auto maker = uses.producer(name);
-                require(!constant || name.empty() || maker == position, "a maker is not found");
+                const auto maker = graph.producer(name);
+                require(!constant || name.empty() || maker->is(node.message()),
+                        "a maker is not found");
             });
         });
         ++position;
     });
     ask([&] {
-        require(uses.topological_order().size() == graph.node_count() || !constant,
+        require(graph.topological_order().size() == graph.node_count() || !constant,
                 "an order of the nodes leaves some out");
     });
     ask([&] { static_cast<void>(graph.value("x")); });

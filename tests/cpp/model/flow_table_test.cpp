@@ -1,5 +1,5 @@
 // Which values nodes use and make, and what follows from their order.
-#include "surgery/dataflow.hpp"
+#include "model/flow_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,14 +14,14 @@ namespace onnxmap::test {
 
 namespace {
 
-using surgery::Dataflow;
+using model::FlowTable;
 using Names = std::vector<std::string_view>;
 using Numbers = std::vector<std::uint32_t>;
 
 // The names are views of the model.
-struct ReadNodes : LoadedModel, Dataflow {
+struct ReadNodes : LoadedModel, FlowTable {
     explicit ReadNodes(const std::vector<Bytes>& nodes) : LoadedModel(graph_with(nodes)) {
-        read(*graph.fields(), [](const Node& node, auto&& use) {
+        read(*graph.fields(), [](const FlowTable::Node& node, const Use& use) {
             CHECK(node.op_type == "Op");
             if (node.holds_graphs) node.find_captured(use, 10);
         });
@@ -29,10 +29,10 @@ struct ReadNodes : LoadedModel, Dataflow {
 };
 
 // The nodes that depend on a value.
-Numbers reached(const Dataflow& flow, std::string_view value) {
-    Dataflow::Marks marks(flow.value_count());
+Numbers reached(const FlowTable& flow, std::string_view value) {
+    FlowTable::Marks marks(flow.name_count());
     marks[flow.find(value).value()] = 1;
-    const Dataflow::Marks nodes = flow.spread(marks, Dataflow::Marks(flow.node_count()));
+    const FlowTable::Marks nodes = flow.spread(marks, FlowTable::Marks(flow.element_count()));
     Numbers found;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] == 0) continue;
@@ -44,27 +44,27 @@ Numbers reached(const Dataflow& flow, std::string_view value) {
 
 }  // namespace
 
-TEST_CASE("dataflow: nodes in order") {
+TEST_CASE("flow_table: nodes in order") {
     const ReadNodes flow({operation({"x", ""}, {"a", "b"}), operation({}, {}),
                           operation({"a", "w", "a"}, {"c"}), operation({"w"}, {"d"})});
     CHECK(flow.is_sorted());
-    CHECK(flow.node_count() == 4);
-    CHECK(flow.value_count() == 6);
+    CHECK(flow.element_count() == 4);
+    CHECK(flow.name_count() == 6);
     Names used;
     flow.for_each_used(2, [&](std::uint32_t value) { used.push_back(flow.name(value)); });
     CHECK(used == Names{"a", "w", "a"});
     CHECK(flow.maker(*flow.find("b")) == 0);
-    CHECK(flow.maker(*flow.find("w")) == Dataflow::kNone);
+    CHECK(flow.maker(*flow.find("w")) == FlowTable::kNone);
     CHECK(reached(flow, "x") == Numbers{0, 2});
     CHECK(reached(flow, "w") == Numbers{2, 3});
     CHECK(flow.order().nodes == Numbers{0, 1, 2, 3});
-    Dataflow::Marks values(flow.value_count());
+    FlowTable::Marks values(flow.name_count());
     values[*flow.find("x")] = 1;
-    std::ignore = flow.spread(values, Dataflow::Marks{1, 0, 0, 0});  // its only user stops it
+    std::ignore = flow.spread(values, FlowTable::Marks{1, 0, 0, 0});  // its only user stops it
     CHECK(values[*flow.find("a")] == 0);
 }
 
-TEST_CASE("dataflow: nodes in any order") {
+TEST_CASE("flow_table: nodes in any order") {
     const ReadNodes flow({operation({"c"}, {"d"}), operation({"b"}, {"c"}), operation({"v"}, {"e"}),
                           operation({"a", "b"}, {"f"}), operation({"x"}, {"a", "b"})});
     CHECK_FALSE(flow.is_sorted());
@@ -73,7 +73,7 @@ TEST_CASE("dataflow: nodes in any order") {
     CHECK(flow.order().nodes == Numbers{2, 4, 1, 0, 3});
 }
 
-TEST_CASE("dataflow: a node that uses its own output, wherever the file has it") {
+TEST_CASE("flow_table: a node that uses its own output, wherever the file has it") {
     for (const Bytes& own :
          {operation({"a"}, {"a"}), join(operation({}, {"a"}), operation({"a"}, {})),
           operation({}, {"a"},
@@ -84,7 +84,7 @@ TEST_CASE("dataflow: a node that uses its own output, wherever the file has it")
     }
 }
 
-TEST_CASE("dataflow: subgraphs use values around them") {
+TEST_CASE("flow_table: subgraphs use values around them") {
     const Bytes body = graph_with({operation({"a"}, {"inner"}), operation({"inner"}, {"z"})});
     const ReadNodes flow({operation({}, {"y"}, blob(5, attribute("body", 5, blob(6, body)))),
                           operation({"x"}, {"a"})});
@@ -94,7 +94,7 @@ TEST_CASE("dataflow: subgraphs use values around them") {
     CHECK(flow.order().nodes == Numbers{1, 0});
 }
 
-TEST_CASE("dataflow: several nodes make one value") {
+TEST_CASE("flow_table: several nodes make one value") {
     const ReadNodes flow({operation({"x"}, {"a"}), operation({"v"}, {"a"})});
     CHECK_FALSE(flow.is_sorted());
     CHECK(code_of([&] { flow.check_makers(); }) == "model.duplicate_name");
