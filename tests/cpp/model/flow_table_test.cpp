@@ -16,7 +16,7 @@ namespace {
 
 using model::FlowTable;
 using Names = std::vector<std::string_view>;
-using Numbers = std::vector<std::uint32_t>;
+using NodeNumbers = std::vector<std::uint32_t>;
 
 // The names are views of the model.
 struct ReadNodes : LoadedModel, FlowTable {
@@ -29,11 +29,11 @@ struct ReadNodes : LoadedModel, FlowTable {
 };
 
 // The nodes that depend on a value.
-Numbers reached(const FlowTable& flow, std::string_view value) {
+NodeNumbers reached(const FlowTable& flow, std::string_view value) {
     FlowTable::Marks marks(flow.name_count());
     marks[flow.find(value).value()] = 1;
     const FlowTable::Marks nodes = flow.spread(marks, FlowTable::Marks(flow.element_count()));
-    Numbers found;
+    NodeNumbers found;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] == 0) continue;
         found.push_back(i);
@@ -55,9 +55,9 @@ TEST_CASE("flow_table: nodes in order") {
     CHECK(used == Names{"a", "w", "a"});
     CHECK(flow.maker(*flow.find("b")) == 0);
     CHECK(flow.maker(*flow.find("w")) == FlowTable::kNone);
-    CHECK(reached(flow, "x") == Numbers{0, 2});
-    CHECK(reached(flow, "w") == Numbers{2, 3});
-    CHECK(flow.order().nodes == Numbers{0, 1, 2, 3});
+    CHECK(reached(flow, "x") == NodeNumbers{0, 2});
+    CHECK(reached(flow, "w") == NodeNumbers{2, 3});
+    CHECK(flow.order().nodes == NodeNumbers{0, 1, 2, 3});
     FlowTable::Marks values(flow.name_count());
     values[*flow.find("x")] = 1;
     std::ignore = flow.spread(values, FlowTable::Marks{1, 0, 0, 0});  // its only user stops it
@@ -68,9 +68,9 @@ TEST_CASE("flow_table: nodes in any order") {
     const ReadNodes flow({operation({"c"}, {"d"}), operation({"b"}, {"c"}), operation({"v"}, {"e"}),
                           operation({"a", "b"}, {"f"}), operation({"x"}, {"a", "b"})});
     CHECK_FALSE(flow.is_sorted());
-    CHECK(reached(flow, "x") == Numbers{0, 1, 3, 4});
-    CHECK(reached(flow, "v") == Numbers{2});
-    CHECK(flow.order().nodes == Numbers{2, 4, 1, 0, 3});
+    CHECK(reached(flow, "x") == NodeNumbers{0, 1, 3, 4});
+    CHECK(reached(flow, "v") == NodeNumbers{2});
+    CHECK(flow.order().nodes == NodeNumbers{2, 4, 1, 0, 3});
 }
 
 TEST_CASE("flow_table: a node that uses its own output, wherever the file has it") {
@@ -90,8 +90,8 @@ TEST_CASE("flow_table: subgraphs use values around them") {
                           operation({"x"}, {"a"})});
     CHECK_FALSE(flow.is_sorted());
     CHECK_FALSE(flow.find("inner"));
-    CHECK(reached(flow, "x") == Numbers{0, 1});
-    CHECK(flow.order().nodes == Numbers{1, 0});
+    CHECK(reached(flow, "x") == NodeNumbers{0, 1});
+    CHECK(flow.order().nodes == NodeNumbers{1, 0});
 }
 
 TEST_CASE("flow_table: several nodes make one value") {
@@ -99,7 +99,7 @@ TEST_CASE("flow_table: several nodes make one value") {
     CHECK_FALSE(flow.is_sorted());
     CHECK(code_of([&] { flow.check_makers(); }) == "model.duplicate_name");
     CHECK(code_of([&] { static_cast<void>(flow.order()); }) == "model.duplicate_name");
-    CHECK(reached(flow, "v") == Numbers{1});
+    CHECK(reached(flow, "v") == NodeNumbers{1});
 }
 
 }  // namespace onnxmap::test
