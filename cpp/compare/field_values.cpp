@@ -144,46 +144,26 @@ class Scalars {
     ByteView run_;
 };
 
-struct Keyed {
-    const wire::FieldRow* list;
-    const wire::FieldRow* key;
-};
-
-// The lists whose elements have a name, and whose order has no meaning. Exceptions are the inputs
-// and outputs of a graph, whose order counts, and initializers, which may be in segments.
-constexpr Keyed kKeyed[] = {
-    {&field<"ModelProto.opset_import">, &field<"OperatorSetIdProto.domain">},
-    {&field<"ModelProto.metadata_props">, &field<"StringStringEntryProto.key">},
-    {&field<"ModelProto.functions">, &field<"FunctionProto.name">},
-    {&field<"ModelProto.configuration">, &field<"DeviceConfigurationProto.name">},
-    {&field<"GraphProto.initializer">, &field<"TensorProto.name">},
-    {&field<"GraphProto.sparse_initializer">, nullptr},
-    {&field<"GraphProto.input">, &field<"ValueInfoProto.name">},
-    {&field<"GraphProto.output">, &field<"ValueInfoProto.name">},
-    {&field<"GraphProto.value_info">, &field<"ValueInfoProto.name">},
-    {&field<"GraphProto.quantization_annotation">, &field<"TensorAnnotation.tensor_name">},
-    {&field<"GraphProto.metadata_props">, &field<"StringStringEntryProto.key">},
-    {&field<"TensorAnnotation.quant_parameter_tensor_names">, &field<"StringStringEntryProto.key">},
-    {&field<"FunctionProto.attribute_proto">, &field<"AttributeProto.name">},
-    {&field<"FunctionProto.opset_import">, &field<"OperatorSetIdProto.domain">},
-    {&field<"FunctionProto.value_info">, &field<"ValueInfoProto.name">},
-    {&field<"FunctionProto.metadata_props">, &field<"StringStringEntryProto.key">},
-    {&field<"NodeProto.attribute">, &field<"AttributeProto.name">},
-    {&field<"NodeProto.metadata_props">, &field<"StringStringEntryProto.key">},
-    {&field<"NodeProto.device_configurations">,
+// What tells the elements of a list apart. The order of such lists has no meaning, but for the
+// inputs and outputs of a graph, and for segments among the initializers.
+constexpr std::pair<const wire::MessageTable*, const wire::FieldRow*> kKeys[] = {
+    {&onnx::message<"AttributeProto">, &field<"AttributeProto.name">},
+    {&onnx::message<"DeviceConfigurationProto">, &field<"DeviceConfigurationProto.name">},
+    {&onnx::message<"FunctionProto">, &field<"FunctionProto.name">},
+    {&onnx::message<"NodeDeviceConfigurationProto">,
      &field<"NodeDeviceConfigurationProto.configuration_id">},
-    {&field<"TensorProto.metadata_props">, &field<"StringStringEntryProto.key">},
-    {&field<"TensorProto.external_data">, &field<"StringStringEntryProto.key">},
-    {&field<"ValueInfoProto.metadata_props">, &field<"StringStringEntryProto.key">},
-    {&field<"TrainingInfoProto.initialization_binding">, &field<"StringStringEntryProto.key">},
-    {&field<"TrainingInfoProto.update_binding">, &field<"StringStringEntryProto.key">},
+    {&onnx::message<"OperatorSetIdProto">, &field<"OperatorSetIdProto.domain">},
+    {&onnx::message<"StringStringEntryProto">, &field<"StringStringEntryProto.key">},
+    {&onnx::message<"TensorAnnotation">, &field<"TensorAnnotation.tensor_name">},
+    {&onnx::message<"ValueInfoProto">, &field<"ValueInfoProto.name">},
 };
 
-const Keyed* find_keyed(const wire::FieldRow& list) noexcept {
-    for (const Keyed& keyed : kKeyed) {
-        if (keyed.list == &list) return &keyed;
-    }
-    return nullptr;
+// The field with the key of the elements of a list; null if they have none of their own.
+const wire::FieldRow* key_field(const wire::FieldRow& list) noexcept {
+    if (&list == &field<"GraphProto.initializer">) return &field<"TensorProto.name">;
+    const auto* const found = std::ranges::find(kKeys, &onnx::kSchema.message_of(list),
+                                                [](const auto& each) { return each.first; });
+    return found == std::end(kKeys) ? nullptr : found->second;
 }
 
 }  // namespace
@@ -316,17 +296,19 @@ Value summary_of(const DocumentMessage& in) {
     return {};
 }
 
-bool has_key(const wire::FieldRow& list) noexcept { return find_keyed(list) != nullptr; }
+bool has_key(const wire::FieldRow& list) noexcept {
+    return &list == &field<"GraphProto.sparse_initializer"> || key_field(list) != nullptr;
+}
 
 std::string key_of(const wire::FieldRow& list, const Message& element) {
     if (&list == &field<"GraphProto.sparse_initializer">) {
         const auto values = element.child(field<"SparseTensorProto.values">);
         return values ? std::string(values->text(field<"TensorProto.name">)) : std::string();
     }
-    const wire::FieldRow& named = *find_keyed(list)->key;
+    const wire::FieldRow& named = *key_field(list);
     if (is_domain(named)) return std::string(domain_of(element, named));
     std::string key(element.text(named));
-    if (&list == &field<"ModelProto.functions">) {
+    if (&element.table() == &onnx::message<"FunctionProto">) {
         key += '\0';
         key += domain_of(element, field<"FunctionProto.domain">);
         key += '\0';
