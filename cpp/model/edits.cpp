@@ -97,8 +97,8 @@ void Edits::set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows 
         std::swap(known, fields);
         note(message.key());
         log_.add({EditStep::Kind::changed, &message.table(), message.loaded(), changed});
+        count_.fetch_add(1, std::memory_order_acq_rel);
     }
-    count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 namespace {
@@ -163,8 +163,8 @@ void Edits::remove(std::vector<ByteView> ranges, std::span<const onnx::Message> 
         }
         for (const onnx::Message& each : messages)
             log_.add({EditStep::Kind::removed, &each.table(), each.loaded()});
+        count_.fetch_add(1, std::memory_order_acq_rel);
     }
-    count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Edits::let_go(const InsideMessage& found, const std::vector<LifePtr>& lives) {
@@ -225,8 +225,8 @@ void Edits::revert() {
         forget_all();
         for (const std::uint8_t* const key : lives_.held_keys()) note(key);
         log_.clear();
+        count_.fetch_add(1, std::memory_order_acq_rel);
     }
-    count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 Edits::KeptFields::KeptFields(Edits& edits) : edits_(edits) {

@@ -36,7 +36,8 @@ class Edits final : public onnx::Changes {
     /// Whether messages differ from what was loaded. any() may also be true if they no longer do.
     [[nodiscard]] bool edited() const;
 
-    /// Counts the edits, so that what was derived from an earlier state can be recognised.
+    /// Counts the edits, so that what was derived from an earlier state can be recognised: who has
+    /// read a message that find() found edited gets a count with that edit.
     [[nodiscard]] std::uint64_t count() const noexcept {
         return count_.load(std::memory_order_acquire);
     }

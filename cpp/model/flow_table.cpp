@@ -27,7 +27,10 @@ void FlowTable::read(const FieldIndex& body, const Visit& visit) {
     const Note note{*this};
     std::uint32_t position = 0;
     const Use use = [&](std::string_view name) {
-        if (!name.empty()) in_flight.add(name, {position, Kind::used_after}, note);
+        in_flight.finish(note);  // of the nodes before
+        const auto value = names().add(name);
+        note(value, {position, Kind::used_after});
+        return value.position;
     };
     body.for_each(nodes, [&](const wire::Field& element) {
         const onnx::Message message = body.message().inner(nodes, element);
@@ -39,6 +42,7 @@ void FlowTable::read(const FieldIndex& body, const Visit& visit) {
             if (found.type != wire::WireType::length_delimited) continue;  // no field below
             switch (found.number) {
                 case field<"NodeProto.input">.number:
+                    ++node.inputs;
                     if (!found.bytes.empty()) in_flight.add(found.text(), {position, used}, note);
                     break;
                 case field<"NodeProto.output">.number:
@@ -75,7 +79,8 @@ void FlowTable::note(const NameTable::Added& value, const Role& role) {
     if (value.is_new) makers_.push_back(kNone);
     std::uint32_t& maker = makers_[value.position];
     if (role.kind == Kind::made) {
-        if (maker != kNone && maker != role.node) made_twice_ = value.position;
+        if (maker != kNone && maker != role.node && has_single_makers())
+            made_twice_ = value.position;
         is_sorted_ = is_sorted_ && value.is_new;
         maker = role.node;
     } else if (role.kind == Kind::used_after && maker == role.node) {

@@ -28,7 +28,8 @@ class FlowTable : public Mentions {
   public:
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
-    using Use = std::function<void(std::string_view name)>;
+    /// Notes that a value, which has a name, is used. Returns its number.
+    using Use = std::function<std::uint32_t(std::string_view name)>;
     /// What a node has besides its values.
     struct Node {
         const onnx::Message& message;
@@ -36,6 +37,7 @@ class FlowTable : public Mentions {
         std::string_view op_type = {};
         std::string_view domain = {};
         std::string_view overload = {};
+        std::uint32_t inputs = 0;  // how many
         bool holds_graphs = false;
 
         /// Calls use(name) for each value around the node that its subgraphs use.
@@ -85,7 +87,7 @@ class FlowTable : public Mentions {
     /// already pass nothing on.
     [[nodiscard]] Marks spread(Marks& values, Marks nodes) const;
 
-    /// Whether each value is made before it is used, and by one node.
+    /// Whether each value is made once, before it is used.
     [[nodiscard]] bool is_sorted() const noexcept { return is_sorted_; }
     /// The nodes, each after those whose values it or its subgraphs use, otherwise in the order of
     /// the body. Throws what check_makers() throws.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,27 +28,33 @@ class FollowedList {
   public:
     using Key = PresentMentions::Key;
 
-    /// What messages inside of an element mention.
+    /// What an element and the messages inside of it mention.
     struct Inside {
         enum class Role : std::uint8_t {
-            use,          ///< a value that a message in it uses
+            use,          ///< a value that it or a message in it uses
             made_inside,  ///< a value that a subgraph of a node makes
             annotated     ///< a value of the graph that a message in a subgraph describes
         };
         struct Mention {
             std::uint32_t name;  // its number
             Role role;
-            std::uint32_t user;   // in users; says nothing of made_inside
+            std::uint32_t user;   // in users; of made_inside it means nothing
             std::uint32_t index;  // of a use: among the inputs or outputs of the user
         };
-        ByteView loaded;  // the element
-        std::vector<onnx::Message> users;
-        std::vector<Mention> mentions;  // by name
+        ByteView loaded;                  // of the element
+        bool holds_graphs;                // edits of inner messages matter
+        std::deque<onnx::Message> users;  // the element first
+        std::deque<Mention> mentions;     // by name, then by user and index
     };
     /// What was read of the elements.
     struct State {
         PresentMentions mentions;
-        std::map<Key, Inside> inside;  // the elements in which edits of inner messages matter
+        std::map<Key, Inside> inside;  // of elements with inner messages or very many mentions
+    };
+    /// The elements to read again.
+    struct Again {
+        std::map<Key, ByteView> elements;
+        bool all_with_graphs = false;
     };
 
     /// `parent`: the message of the document that has the list. `rows`: the fields of an element on
@@ -90,26 +97,28 @@ class FollowedList {
 
   protected:
     /// Reads what all elements mention, in any thread.
-    [[nodiscard]] virtual std::unique_ptr<State> read_list(const FieldIndex& fields,
-                                                           NameTable::Text text) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<State> read_list(
+        const std::shared_ptr<const FieldIndex>& fields, NameTable::Text text) const = 0;
     /// Adds what an element mentions, which is started.
     virtual void read(const onnx::Message& element, State& state) const = 0;
-    /// A message that is no element was changed. Returns false if all is to be read again.
-    virtual bool changed_elsewhere(const EditStep& /*step*/, State& /*state*/) const {
+    /// A message that is no element was changed. Returns false if the whole list is to be read
+    /// again.
+    virtual bool changed_elsewhere(const EditStep& /*step*/, const State& /*state*/,
+                                   Again& /*again*/) const {
         return true;
     }
 
     [[nodiscard]] const Document& document() const noexcept { return document_; }
     [[nodiscard]] const wire::FieldRow& list() const noexcept { return *list_; }
     [[nodiscard]] onnx::Message element(ByteView loaded) const;
-    /// Reads an element again, unless it was removed since: then it may have no fields left, and a
-    /// later step says so.
-    void reread_element(ByteView loaded, State& state) const;
 
   private:
     [[nodiscard]] const source::Source& source() const;
+    [[nodiscard]] bool is_removed(const wire::MessageTable& table, ByteView loaded) const;
     bool follow();
-    bool apply(const EditStep& step);
+    void follow_steps();
+    void reread(ByteView loaded);
+    bool apply(const EditStep& step, Again& again);
     void read_all();
 
     static constexpr unsigned kMostWalks = 8;
@@ -140,7 +149,7 @@ class FollowedNames final : public FollowedList {
                                                   const wire::FieldRow& name);
 
   private:
-    [[nodiscard]] std::unique_ptr<State> read_list(const FieldIndex& fields,
+    [[nodiscard]] std::unique_ptr<State> read_list(const std::shared_ptr<const FieldIndex>& fields,
                                                    NameTable::Text text) const override;
     void read(const onnx::Message& element, State& state) const override;
 

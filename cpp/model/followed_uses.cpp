@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "model/captured_values.hpp"
@@ -58,43 +59,53 @@ Pieces::Rows rows_inside(const wire::MessageTable& table) {
     return 0;
 }
 
-// What the messages in a node mention, before the names have numbers.
-struct FoundInside {
-    FollowedList::Inside inside;
-    std::vector<std::string_view> names;  // of its mentions
-};
+// A look-up reads a node with fewer inputs again, to see which of them have the name.
+constexpr std::uint32_t kManyInputs = 16;
 
-FoundInside find_inside(const onnx::Message& node, std::uint32_t max_depth) {
+// What messages inside of a node mention. `note(name)` notes a mention, and returns the number of
+// the name.
+template <class Note>
+FollowedList::Inside find_inside(const onnx::Message& node, bool holds_graphs,
+                                 std::uint32_t max_depth, const Note& note) {
     using Role = FollowedList::Inside::Role;
-    FoundInside found;
-    found.inside = {node.loaded(), {node}, {}};
-    std::vector<onnx::Message>& users = found.inside.users;
-    const auto add = [&](std::string_view name, Role role, const onnx::Message& user,
-                         std::uint32_t index = 0) {
-        if (role != Role::made_inside && !users.back().is(user)) users.push_back(user);
-        const auto number = static_cast<std::uint32_t>(users.size() - 1);
-        found.names.push_back(name);
-        found.inside.mentions.push_back({0, role, number, index});
+    FollowedList::Inside found{node.loaded(), holds_graphs, {node}, {}};
+    const auto add = [&](std::string_view name, Role role, std::uint32_t index = 0) {
+        const auto user = static_cast<std::uint32_t>(found.users.size() - 1);
+        found.mentions.push_back({note(name), role, user, index});
     };
-    CapturedUses outer([&](std::string_view name, const onnx::Message& user,
-                           std::uint32_t index) { add(name, Role::use, user, index); },
-                       [&](std::string_view name) {
-                           if (!name.empty()) add(name, Role::made_inside, node);
-                       },
-                       [&](std::string_view name, const onnx::Message& holder,
-                           const wire::FieldRow&) { add(name, Role::annotated, holder); });
+    const auto in = [&](const onnx::Message& user) {
+        if (!found.users.back().is(user)) found.users.push_back(user);
+    };
+    CapturedUses outer(
+        [&](std::string_view name, const onnx::Message& user, std::uint32_t index) {
+            in(user);
+            add(name, Role::use, index);
+        },
+        [&](std::string_view name) {
+            if (!name.empty()) add(name, Role::made_inside);
+        },
+        [&](std::string_view name, const onnx::Message& holder, const wire::FieldRow&) {
+            in(holder);
+            add(name, Role::annotated);
+        });
     outer.find_below(Node(node), max_depth);
     return found;
 }
 
-// Keeps it by the numbers that its names have now.
-void keep(FoundInside&& found, FollowedList::State& state) {
+// Adds what the node itself uses, and keeps it all.
+void keep(FollowedList::Inside inside, FollowedList::State& state) {
     using Mention = FollowedList::Inside::Mention;
-    for (std::size_t i = 0; i < found.names.size(); ++i)
-        found.inside.mentions[i].name = *state.mentions.find(found.names[i]);
-    std::ranges::stable_sort(found.inside.mentions, {}, &Mention::name);
-    const auto* const key = found.inside.loaded.data();
-    state.inside.insert_or_assign(key, std::move(found.inside));
+    std::uint32_t index = 0;
+    Node(inside.users.front()).for_each_input([&](std::string_view name) {
+        if (!name.empty())
+            inside.mentions.push_back(
+                {*state.mentions.find(name), FollowedList::Inside::Role::use, 0, index});
+        ++index;
+    });
+    std::ranges::sort(inside.mentions, {}, [](const Mention& each) {
+        return std::tie(each.name, each.user, each.index);
+    });
+    state.inside.insert_or_assign(inside.loaded.data(), std::move(inside));
 }
 
 }  // namespace
@@ -102,20 +113,17 @@ void keep(FoundInside&& found, FollowedList::State& state) {
 FollowedUses::FollowedUses(const Document& document, const onnx::Message& body)
     : FollowedList(document, body, nodes_of(body), rows_of_node()) {}
 
-std::unique_ptr<FollowedList::State> FollowedUses::read_list(const FieldIndex& fields,
-                                                             NameTable::Text text) const {
+std::unique_ptr<FollowedList::State> FollowedUses::read_list(
+    const std::shared_ptr<const FieldIndex>& fields, NameTable::Text text) const {
     FlowTable flow(text);
-    std::vector<ByteView> loaded;
-    loaded.reserve(fields.count(list()));
-    std::vector<FoundInside> inside;
-    flow.read(fields, [&](const FlowTable::Node& node, const FlowTable::Use& use) {
-        loaded.push_back(node.message.loaded());
-        if (!node.holds_graphs) return;
-        inside.push_back(find_inside(node.message, document().limits().depth));
-        for (const std::string_view name : inside.back().names) use(name);
+    std::vector<Inside> inside;
+    flow.read(*fields, [&](const FlowTable::Node& node, const FlowTable::Use& use) {
+        if (!node.holds_graphs && node.inputs < kManyInputs) return;
+        inside.push_back(
+            find_inside(node.message, node.holds_graphs, document().limits().depth, use));
     });
-    auto state = std::make_unique<State>(PresentMentions(std::move(flow), std::move(loaded)));
-    for (FoundInside& each : inside) keep(std::move(each), *state);
+    auto state = std::make_unique<State>(PresentMentions(std::move(flow), fields, list()));
+    for (Inside& each : inside) keep(std::move(each), *state);
     return state;
 }
 
@@ -123,73 +131,68 @@ void FollowedUses::read(const onnx::Message& element, State& state) const {
     const auto add = [&](std::string_view name, bool made) {
         if (!name.empty()) state.mentions.add(name, made);
     };
+    std::uint32_t inputs = 0;
     bool holds_graphs = false;
     element.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
         if (row == &field<"NodeProto.input">) {
             add(each.text(), false);
+            ++inputs;
         } else if (row == &field<"NodeProto.output">) {
             add(each.text(), true);
         } else if (row == &field<"NodeProto.attribute">) {
             holds_graphs = holds_graphs || Attribute(element.inner(*row, each)).may_hold_graph();
         }
     });
-    if (!holds_graphs) return;
-    FoundInside inside = find_inside(element, document().limits().depth);
-    for (const std::string_view name : inside.names) add(name, false);
-    keep(std::move(inside), state);
+    if (!holds_graphs && inputs < kManyInputs) return;
+    keep(find_inside(element, holds_graphs, document().limits().depth,
+                     [&](std::string_view name) { return state.mentions.add(name, false); }),
+         state);
 }
 
-bool FollowedUses::changed_elsewhere(const EditStep& step, State& state) const {
+bool FollowedUses::changed_elsewhere(const EditStep& step, const State& state, Again& again) const {
     if ((step.rows & rows_inside(*step.table)) == 0) return true;
     if (step.table == &message<"AttributeProto">) {
         // It may be the first that holds a graph in its node, which nothing names.
         const onnx::Message attribute(*step.table, step.loaded, &document().edits());
         if (Attribute(attribute).may_hold_graph()) return false;
     }
-    if (state.inside.empty()) return true;
     const auto behind = state.inside.upper_bound(step.key());
     if (behind != state.inside.begin()) {
-        const ByteView bytes = std::prev(behind)->second.loaded;
-        if (step.key() <= bytes.data() + bytes.size()) {
-            reread_element(bytes, state);
+        const Inside& inside = std::prev(behind)->second;
+        if (step.key() <= inside.loaded.data() + inside.loaded.size()) {
+            if (inside.holds_graphs) again.elements.emplace(inside.loaded.data(), inside.loaded);
             return true;
         }
     }
-    if (!document().edits().is_added(step.key())) return true;
     // A field that was added may be in any of them.
-    std::vector<ByteView> holders;
-    for (const auto& [key, inside] : state.inside) holders.push_back(inside.loaded);
-    for (const ByteView each : holders) reread_element(each, state);
+    again.all_with_graphs = again.all_with_graphs || document().edits().is_added(step.key());
     return true;
 }
 
 namespace {
 
-// Calls visit(user, index) for each mention of a value in messages inside of an element.
+// Calls visit(user, index) for each mention of a value in a node.
 template <class Visit>
-void for_each_of(const FollowedList::State& now, const std::uint8_t* element,
-                 std::string_view value, FollowedList::Inside::Role role, Visit&& visit) {
-    const auto known = now.inside.find(element);
-    if (known == now.inside.end()) return;
-    const auto& [loaded, users, mentions] = known->second;
-    const auto found = std::ranges::equal_range(mentions, *now.mentions.find(value), {},
-                                                &FollowedList::Inside::Mention::name);
+void for_each_in(const FollowedList::Inside& inside, std::uint32_t value,
+                 FollowedList::Inside::Role role, Visit&& visit) {
+    const auto found =
+        std::ranges::equal_range(inside.mentions, value, {}, &FollowedList::Inside::Mention::name);
     for (const auto& mention : found) {
-        if (mention.role == role) visit(users[mention.user], mention.index);
+        if (mention.role == role) visit(inside.users[mention.user], mention.index);
     }
 }
 
 }  // namespace
 
-// Calls visit(mention, inside) for the mentions of a value in messages inside of nodes.
+// Calls visit(user, index) for the mentions of a value in nodes that have an Inside.
 template <class Visit>
 void FollowedUses::for_each_inside(std::string_view value, Inside::Role role, Visit&& visit) {
     look([&](const State& now) {
-        if (now.inside.empty()) return;
-        const std::uint8_t* last = nullptr;
-        now.mentions.for_each(value, [&](ByteView loaded, bool) {
-            if (std::exchange(last, loaded.data()) == loaded.data()) return;
-            for_each_of(now, loaded.data(), value, role, visit);
+        const auto known = now.mentions.find(value);
+        if (!known || now.inside.empty()) return;
+        now.mentions.for_each_user(*known, [&](ByteView loaded) {
+            const auto inside = now.inside.find(loaded.data());
+            if (inside != now.inside.end()) for_each_in(inside->second, *known, role, visit);
         });
     });
 }
@@ -198,30 +201,38 @@ void FollowedUses::for_each_inside(std::string_view value, Inside::Role role, Vi
 template <class Visit>
 void FollowedUses::for_each_use(std::string_view value, Visit&& visit) {
     look([&](const State& now) {
-        const std::uint8_t* last = nullptr;
-        now.mentions.for_each(value, [&](ByteView loaded, bool made) {
-            if (made || std::exchange(last, loaded.data()) == loaded.data()) return;
+        const auto known = now.mentions.find(value);
+        if (!known) return;
+        now.mentions.for_each_user(*known, [&](ByteView loaded) {
+            const auto add = [&](const onnx::Message& user, std::uint32_t index) {
+                visit(UserOfValue{user.current(), index, loaded.data()});
+            };
+            const auto inside = now.inside.find(loaded.data());
+            if (inside != now.inside.end())
+                return for_each_in(inside->second, *known, Inside::Role::use, add);
             const Node node(element(loaded));
             std::uint32_t index = 0;
             node.for_each_input([&](std::string_view input) {
-                if (input == value) visit(UserOfValue{node.message(), index, loaded.data()});
+                if (input == value) add(node.message(), index);
                 ++index;
             });
-            for_each_of(now, loaded.data(), value, Inside::Role::use,
-                        [&](const onnx::Message& user, std::uint32_t place) {
-                            visit(UserOfValue{user, place, loaded.data()});
-                        });
         });
+    });
+}
+
+// Calls visit(loaded) for each time that a node makes a value.
+template <class Visit>
+void FollowedUses::for_each_maker(std::string_view value, Visit&& visit) {
+    look([&](const State& now) {
+        if (const auto known = now.mentions.find(value)) now.mentions.for_each_maker(*known, visit);
     });
 }
 
 std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
     std::uint32_t count = 0;
     ByteView node;
-    look([&](const State& now) {
-        now.mentions.for_each(value, [&](ByteView loaded, bool made) {
-            if (made && count++ == 0) node = loaded;
-        });
+    for_each_maker(value, [&](ByteView loaded) {
+        if (count++ == 0) node = loaded;
     });
     if (count > 1) throw duplicate_name("node output", value, "look for it in node_outputs()");
     if (count == 0) return std::nullopt;
@@ -230,9 +241,7 @@ std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
 
 bool FollowedUses::is_made(std::string_view value) {
     bool found = false;
-    look([&](const State& now) {
-        now.mentions.for_each(value, [&](ByteView, bool made) { found = found || made; });
-    });
+    for_each_maker(value, [&](ByteView) { found = true; });
     return found;
 }
 

@@ -51,15 +51,17 @@ class FollowedUses final : public FollowedList {
     [[nodiscard]] std::vector<onnx::Message> annotations(std::string_view value);
 
   private:
-    [[nodiscard]] std::unique_ptr<State> read_list(const FieldIndex& fields,
+    [[nodiscard]] std::unique_ptr<State> read_list(const std::shared_ptr<const FieldIndex>& fields,
                                                    NameTable::Text text) const override;
     void read(const onnx::Message& element, State& state) const override;
-    bool changed_elsewhere(const EditStep& step, State& state) const override;
+    bool changed_elsewhere(const EditStep& step, const State& state, Again& again) const override;
 
     template <class Visit>
     void for_each_inside(std::string_view value, Inside::Role role, Visit&& visit);
     template <class Visit>
     void for_each_use(std::string_view value, Visit&& visit);
+    template <class Visit>
+    void for_each_maker(std::string_view value, Visit&& visit);
 };
 
 }  // namespace onnxmap::model

@@ -9,14 +9,14 @@ namespace onnxmap::model {
 void Mentions::reserve(std::uint64_t elements, std::uint64_t names) {
     if (elements >= UINT32_MAX) throw std::length_error("more than 2^32 elements in one list");
     names_.reserve(names);
-    // Most nodes make one value, and use fewer than three. Memory that is left is not touched.
+    // Memory that is left is not touched.
     mentions_.reserve(3 * names);
     ends_.resize(elements);
 }
 
 void Mentions::finish() {
     if (mentions_.size() >= UINT32_MAX || name_count() >= kMade)
-        throw std::length_error("more than 2^31 names in one list");
+        throw std::length_error("too many names in one list");
     for (std::size_t i = 1; i < ends_.size(); ++i) ends_[i] = std::max(ends_[i], ends_[i - 1]);
 }
 

@@ -35,8 +35,8 @@ class Mentions {
     /// Of all elements, one after the other.
     [[nodiscard]] std::span<const std::uint32_t> all() const noexcept { return mentions_; }
 
-    /// Makes room for this many elements, and for names. Throws std::length_error for more than
-    /// 2^32 - 2 elements.
+    /// Makes room for this many elements, and for names: most nodes make one value, and use fewer
+    /// than three. Throws std::length_error for more than 2^32 - 2 elements.
     void reserve(std::uint64_t elements, std::uint64_t names);
     [[nodiscard]] NameTable& names() noexcept { return names_; }
     /// Notes that an element mentions a name: the element of the note before, or one behind it.
@@ -44,7 +44,7 @@ class Mentions {
         mentions_.push_back(mention);
         ends_[element] = static_cast<std::uint32_t>(mentions_.size());
     }
-    /// Call it after the last note. Throws std::length_error for 2^31 names or more.
+    /// Call it after the last note. Throws std::length_error for 2^31 names or 2^32 notes.
     void finish();
 
   private:

@@ -30,7 +30,9 @@ std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
     std::vector<const std::uint8_t*> keys;
     const auto followed = document_.followed_names(fields_.message(), list_, name_);
     followed->look([&](const FollowedList::State& now) {
-        now.mentions.for_each(name, [&](ByteView loaded, bool) { keys.push_back(loaded.data()); });
+        if (const auto known = now.mentions.find(name))
+            now.mentions.for_each_user(*known,
+                                       [&](ByteView loaded) { keys.push_back(loaded.data()); });
     });
     auto found = fields_.ordinals(list_, keys);
     std::ranges::sort(found);

@@ -33,7 +33,7 @@ class NodeValues {
 
     /// The node that has `value` among its outputs. If `value` is not made here, it is looked for
     /// in the graphs and the function around this graph, whose values it sees. Throws Error
-    /// `model.duplicate_name` if several nodes have it.
+    /// `model.duplicate_name` if nodes have it several times.
     [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value) const;
 
     /// The users of a value: as FollowedUses::uses() has them, then the outputs of the body.
@@ -50,7 +50,7 @@ class NodeValues {
     [[nodiscard]] std::optional<onnx::Message> value(std::string_view name) const;
 
     /// Whether it makes a value of that name: an input, an initializer or a node has it. Throws
-    /// Error `model.duplicate_name` if several nodes have it.
+    /// Error `model.duplicate_name` if nodes have it several times.
     [[nodiscard]] bool makes(std::string_view value) const;
 
     /// Whether a graph or function around this graph makes a value of that name.

@@ -101,8 +101,11 @@ void Needed::read_defaults(std::uint32_t depth_left) {
         const model::Attribute attribute(message().inner(list, each));
         if (!attribute.may_hold_graph()) return;
         attribute.for_each_graph([&](const Message& graph) {
-            defaults_.push_back(inner(graph, depth_left, Of::all_nodes,
-                                      [&](std::string_view name) { need_id(id_of(name)); }));
+            defaults_.push_back(inner(graph, depth_left, Of::all_nodes, [&](std::string_view name) {
+                const std::uint32_t value = id_of(name);
+                need_id(value);
+                return value;
+            }));
         });
     });
 }

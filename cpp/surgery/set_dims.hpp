@@ -29,7 +29,8 @@ struct DimReport {
 /// values that depend on the input are out of date: their value infos go, also in called functions,
 /// and numbers in the shapes of outputs, and of inputs of subgraphs, become unknown.
 /// Throws before the first edit: UnknownNames; std::invalid_argument if a dimension would be two
-/// things, or if an input has another rank or a default of another shape; what ValueUses throws.
+/// things, or if an input has another rank or a default of another shape; what
+/// FlowTable::check_makers() throws.
 DimReport set_dims(const model::Document& document, const NewDims& dims);
 
 }  // namespace onnxmap::surgery

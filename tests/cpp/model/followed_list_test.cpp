@@ -102,7 +102,7 @@ class RandomEdits {
         const std::uint64_t place = below(count);
         const Message node = edited_.node(place);
         const std::string text = value(below(2000));
-        switch (below(13)) {
+        switch (below(14)) {
             case 0: set(node, field<"NodeProto.op_type">, blob(4, text)); break;
             case 1: set(node, field<"NodeProto.name">, blob(3, "n" + text.substr(1))); break;
             case 2: splice(node, field<"NodeProto.input">, blob(1, text)); break;
@@ -142,6 +142,14 @@ class RandomEdits {
                 model::insert(*edited_, edited_.graph(), kNodes, place, std::nullopt);
                 const std::uint64_t gone[] = {place};
                 model::erase(*edited_, edited_.graph(), kNodes, gone);
+                break;
+            }
+            case 10: {
+                const Message attribute =
+                    model::insert(*edited_, node, kAttributes, 0, std::nullopt);
+                set(attribute, field<"AttributeProto.name">, blob(1, text));
+                const std::uint64_t gone[] = {0};
+                model::erase(*edited_, node.current(), kAttributes, gone);
                 break;
             }
             default: edit_inside(node, text);
@@ -242,6 +250,15 @@ TEST_CASE("followed_list: a look-up after an edit reads what was edited") {
     }
     CHECK(uses->elements_read() == 2200);
     CHECK(names->elements_read() == 2200);
+    const Message attribute = edited.element(edited.node(101), kAttributes, 0);
+    const Message graph = attribute.child(field<"AttributeProto.g">).value();
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        const auto made = new_value(blob(1, value(i)));
+        model::splice_values(*edited, edited.element(graph.current(), kNodes, 0),
+                             field<"NodeProto.input">, 0, 1, {&made, 1});
+    }
+    look();
+    CHECK(uses->elements_read() == 2201);  // the node that holds the graph, once
 }
 
 TEST_CASE("followed_list: ordinals are those of a walk") {
