@@ -34,7 +34,7 @@ def edited_by(loop: Loop) -> Callable[[int], tuple[bytes, Work]]:
 
 def names(count: int) -> list[bytes]:
     """One of each kind of element. The type of a node follows its name."""
-    kinds = "w%d", "v%d", "k%d", 'n%d"\3Add', "F%d", "x%032d"
+    kinds = "w%d", "v%d", "k%d", 'n%d"\3Add', "F%d", "x%032d", "b%d"
     return [(kind % (3 * count // 8)).encode() for kind in kinds]
 
 

@@ -28,13 +28,19 @@ def _input(i: int) -> str:
 
 @cache
 def chain_file(count: int) -> bytes:
-    """A chain of nodes with a weight, a value info and an attribute each, and many entries."""
+    """A chain of nodes with a weight, a value info and an attribute each, and many entries.
+
+    One node has a body with as many nodes, and the last one as many inputs.
+    """
     nodes = [
         helper.make_node("Add", [f"v{i}", f"w{i}"], [f"v{i + 1}"], name=f"n{i}", axis=i)
         for i in range(count)
     ]
     first = nodes[0]
     first.attribute.extend(helper.make_attribute(f"k{i}", i) for i in range(count))
+    inner = [helper.make_node("Neg", ["v0"], [f"b{i}"]) for i in range(count)]
+    body = helper.make_graph(inner, "body", [], [])
+    nodes.append(helper.make_node("If", ["v0"], ["if"], name="holder", then_branch=body))
     nodes.append(helper.make_node("Sum", [_input(i) for i in range(count)], ["sum"], name="many"))
     weights = [helper.make_tensor(f"w{i}", TensorProto.FLOAT, [1], [1.0]) for i in range(count)]
     infos = [helper.make_tensor_value_info(f"v{i + 1}", 1, [1]) for i in range(count)]
@@ -81,6 +87,17 @@ def _remove_every_second(model: onnxmap.Model, count: int) -> None:
             if isinstance(user, onnxmap.Node):
                 user.inputs[place] = node.inputs[0]
         graph.nodes.remove(node)
+
+
+def _edit_a_body(model: onnxmap.Model, count: int) -> None:
+    """Edits each node of a body between two look-ups."""
+    graph = model.graph
+    graph.nodes[0].op_type = "Mul"
+    graph.uses("v0")
+    body = graph.nodes["holder"].attributes["then_branch"].value
+    for node in body.nodes:
+        node.inputs[0] = "w0"
+    graph.uses("v0")
 
 
 def _uses_after_edit(model: onnxmap.Model, i: int) -> None:
@@ -192,6 +209,9 @@ _USES: dict[str, Callable[[onnxmap.Model, int], Any]] = {
     "consumers": lambda m, i: (
         m.graph.nodes[i].inputs.__setitem__(1, "x"), m.graph.consumers(f"v{i}"),
     ),
+    "consumers of many": lambda m, i: (
+        setattr(m.graph.nodes[i], "op_type", "Mul"), m.graph.consumers(_input(i)),
+    ),
     "producer of moved": lambda m, i: (
         m.graph.nodes[i].outputs.__setitem__(0, f"y{i}"), m.graph.producer(f"y{i}"),
     ),
@@ -216,5 +236,6 @@ LOOPS: dict[str, Loop] = {
         for name, edit in edits.items()
     },
     "remove with rewiring": _remove_every_second,
+    "edits of a body": _edit_a_body,
     "walk of edits": lambda m, n: [setattr(node, "domain", "d") for node in m.graph.nodes],
 }
