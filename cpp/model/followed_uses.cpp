@@ -220,7 +220,7 @@ void FollowedUses::for_each_use(std::string_view value, Visit&& visit) {
     });
 }
 
-// Calls visit(loaded) for each time that a node makes a value.
+// Calls visit(loaded) for each time that a node makes a value, until it returns false.
 template <class Visit>
 void FollowedUses::for_each_maker(std::string_view value, Visit&& visit) {
     look([&](const State& now) {
@@ -233,6 +233,7 @@ std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
     ByteView node;
     for_each_maker(value, [&](ByteView loaded) {
         if (count++ == 0) node = loaded;
+        return count < 2;
     });
     if (count > 1) throw duplicate_name("node output", value, "look for it in node_outputs()");
     if (count == 0) return std::nullopt;
@@ -241,7 +242,10 @@ std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
 
 bool FollowedUses::is_made(std::string_view value) {
     bool found = false;
-    for_each_maker(value, [&](ByteView) { found = true; });
+    for_each_maker(value, [&](ByteView) {
+        found = true;
+        return false;
+    });
     return found;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -39,27 +40,27 @@ class PresentMentions {
     void remove(Key key);
     [[nodiscard]] bool has(Key key) const;
 
-    /// Calls visit(loaded) for each time that an element makes a name, given by its number.
+    /// Calls visit(loaded) for each time that an element makes a name, given by its number, until
+    /// it returns false.
     template <class Visit>
     void for_each_maker(std::uint32_t name, Visit&& visit) const {
-        if (name < by_name_.name_count()) {
-            for (const std::uint32_t element : by_name_.makers(name))
-                visit_unedited(element, visit);
-        }
+        if (name < by_name_.name_count() && !visit_unedited(by_name_.makers(name), visit)) return;
         for_each_edited(name | Mentions::kMade, [&](ByteView loaded, std::uint32_t times) {
-            for (; times > 0; --times) visit(loaded);
+            bool more = true;
+            for (; more && times > 0; --times) more = visit(loaded);
+            return more;
         });
     }
     /// Calls visit(loaded) for each element that mentions a name otherwise.
     template <class Visit>
     void for_each_user(std::uint32_t name, Visit&& visit) const {
-        if (name < by_name_.name_count()) {
-            std::uint32_t last = UINT32_MAX;
-            for (const std::uint32_t element : by_name_.users(name)) {
-                if (std::exchange(last, element) != element) visit_unedited(element, visit);
-            }
-        }
-        for_each_edited(name, [&](ByteView loaded, std::uint32_t) { visit(loaded); });
+        Key last = nullptr;
+        const auto visit_once = [&](ByteView loaded, auto&&...) {
+            if (std::exchange(last, loaded.data()) != loaded.data()) visit(loaded);
+            return true;
+        };
+        if (name < by_name_.name_count()) visit_unedited(by_name_.users(name), visit_once);
+        for_each_edited(name, visit_once);
     }
 
     [[nodiscard]] std::uint64_t unedited_count() const noexcept { return then_.element_count(); }
@@ -83,16 +84,29 @@ class PresentMentions {
         std::vector<std::uint32_t> mentions;
     };
 
+    // Both return false if visit() did, and then visit no more.
     template <class Visit>
-    void visit_unedited(std::uint32_t element, Visit& visit) const {
-        const ByteView loaded = fields_->at(*list_, element).bytes;
-        if (edited_.empty() || !edited_.contains(loaded.data())) visit(loaded);
+    bool visit_unedited(std::span<const std::uint32_t> elements, Visit& visit) const {
+        FieldIndex::Cursor cursor(*fields_, *list_);
+        wire::Field field;
+        for (const std::uint32_t element : elements) {  // in order; one may be there several times
+            if (cursor.position() <= element) {
+                cursor.skip_to(element);
+                cursor.next(field);
+            }
+            const bool is_edited = !edited_.empty() && edited_.contains(field.bytes.data());
+            if (!is_edited && !visit(field.bytes)) return false;
+        }
+        return true;
     }
     template <class Visit>
-    void for_each_edited(std::uint32_t mention, Visit&& visit) const {
+    bool for_each_edited(std::uint32_t mention, Visit&& visit) const {
         const auto found = edited_by_mention_.find(mention);
-        if (found == edited_by_mention_.end()) return;
-        for (const auto& [key, times] : found->second) visit(edited_.at(key).loaded, times);
+        if (found == edited_by_mention_.end()) return true;
+        for (const auto& [key, times] : found->second) {
+            if (!visit(edited_.at(key).loaded, times)) return false;
+        }
+        return true;
     }
     [[nodiscard]] std::optional<std::uint64_t> unedited(Key key) const {
         return fields_->ordinal(*list_, key);

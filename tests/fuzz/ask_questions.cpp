@@ -9,6 +9,7 @@
 #include "model/graph.hpp"
 #include "model/message_hash.hpp"
 #include "model/message_walk.hpp"
+#include "model/name_table.hpp"
 
 namespace onnxmap::fuzz {
 
@@ -28,11 +29,12 @@ void ask(Ask&& question) {
 
 void ask_graph(const model::Graph& graph, bool constant) {
     std::uint32_t position = 0;
+    model::NameSet asked;  // a value may have very many users
     graph.for_each_node([&](const model::Node& node) {
         std::uint32_t index = 0;
         node.for_each_input([&](std::string_view name) {
             const std::uint32_t here = index++;
-            if (name.empty() || position > 64) return;
+            if (name.empty() || position > 64 || !asked.insert(name).second) return;
             bool is_found = !constant;
             for (const model::UserOfValue& use : graph.users(name)) {
                 is_found = is_found || (use.message.is(node.message()) && use.index == here);

@@ -22,6 +22,7 @@ from support.interop.session_models import (
     run,
     run_file,
 )
+from support.run_options import SANITIZED
 
 from onnxmap.interop import ort
 
@@ -126,6 +127,7 @@ session.run(None, {"x": np.ones((2, int(sys.argv[2])), np.float32)})
 """
 
 
+@pytest.mark.skipif(SANITIZED, reason="ASan has a handler of its own")
 def test_truncation_ends_the_process(tmp_path: Path) -> None:
     """As the documentation says."""
     path = inline_model(tmp_path)

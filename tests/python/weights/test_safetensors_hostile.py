@@ -13,7 +13,7 @@ import safetensors
 from support.hostile.other_formats import FORMATS
 from support.hostile.safetensors_mutator import file_of, mutant
 from support.processes.subprocesses import facts_from
-from support.run_options import EXHAUSTIVE, LONG
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
@@ -224,6 +224,7 @@ def test_a_folder_or_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
     assert "there is" not in str(missing.value)
 
 
+@pytest.mark.skipif(SANITIZED, reason="resident memory under ASan is ASan's own")
 def test_many_entries_of_metadata_take_little_memory(tmp_path: Path) -> None:
     """Ten bytes each, which two strings would hold in sixty-four."""
     for name, count in (("small", 10), ("large", 500_000)):
