@@ -54,12 +54,14 @@ void FollowedList::follow_steps() {
 }
 
 bool FollowedList::apply(const EditStep& step, Again& again) {
+    const bool may_be_element = step.table == &onnx::kSchema.message_of(*list_);
     switch (step.kind) {
         case EditStep::Kind::added:
             if (step.list == list_ && step.parent == parent_.key())
                 again.elements.emplace(step.key(), step.loaded);
             return true;
         case EditStep::Kind::removed:
+            if (!may_be_element) return true;
             state_->inside.erase(step.key());
             state_->mentions.remove(step.key());
             return true;
@@ -67,8 +69,7 @@ bool FollowedList::apply(const EditStep& step, Again& again) {
     }
     if (step.table == &parent_.table() && step.key() == parent_.key()) return true;
     const bool is_element =
-        step.table == &onnx::kSchema.message_of(*list_) &&
-        (state_->mentions.has(step.key()) || again.elements.contains(step.key()));
+        may_be_element && (state_->mentions.has(step.key()) || again.elements.contains(step.key()));
     if (!is_element)
         return is_removed(*step.table, step.loaded) || changed_elsewhere(step, *state_, again);
     if ((step.rows & rows_) != 0) again.elements.emplace(step.key(), step.loaded);

@@ -39,8 +39,7 @@ PresentMentions::Edited& PresentMentions::forget(Key key) {
         if (--counts_[name] == 0) --names_in_use_;
         if (!element_then) edited_by_mention_[mention].erase(key);
     }
-    element = {};
-    return element;
+    return element = {};
 }
 
 void PresentMentions::start(ByteView loaded) {
