@@ -2,6 +2,7 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -21,6 +22,17 @@ using Npy = py::detail::npy_api;
 
 // The address of a view without elements if the file has no bytes.
 alignas(64) std::uint8_t nothing[64] = {};
+
+// What people call types, besides their names in ONNX and NumPy.
+constexpr std::pair<std::string_view, onnx::DataType> kSpellings[] = {
+    {"fp64", onnx::DataType::DOUBLE},   {"fp32", onnx::DataType::FLOAT},
+    {"fp16", onnx::DataType::FLOAT16},  {"half", onnx::DataType::FLOAT16},
+    {"bf16", onnx::DataType::BFLOAT16},
+};
+
+constexpr char to_lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
 
 struct NumpyType {
     py::object dtype;
@@ -134,6 +146,16 @@ py::object make_owner(std::shared_ptr<const source::Source> source) {
 
 py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
 
+const onnx::DataTypeInfo* type_named(std::string_view name) noexcept {
+    for (const onnx::DataTypeInfo& info : onnx::data_types()) {
+        if (name == info.name || name == info.numpy) return &info;
+    }
+    for (const auto& [spelling, type] : kSpellings) {
+        if (std::ranges::equal(name, spelling, {}, to_lower)) return &onnx::data_type(type);
+    }
+    return nullptr;
+}
+
 py::object dtype_of(const py::object& dtype) {
     if (py::isinstance(dtype, enum_class("DataType"))) {
         return dtype.attr("numpy")();
@@ -143,7 +165,7 @@ py::object dtype_of(const py::object& dtype) {
             PyErr_Clear();
             throw py::type_error("data type '" + to_printable(dtype) + "' not understood");
         }
-        const auto* const type = onnx::find_data_type(to_printable(dtype));
+        const auto* const type = type_named(to_printable(dtype));
         if (type != nullptr) return numpy_dtype(*type);
     }
     return python_object<"numpy", "dtype">()(dtype);

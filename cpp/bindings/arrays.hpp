@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "bindings/python_objects.hpp"
@@ -17,6 +18,9 @@ namespace onnxmap::bindings {
 
 /// numpy.dtype of an element type; imports ml_dtypes if NumPy lacks the type.
 [[nodiscard]] py::object numpy_dtype(const onnx::DataTypeInfo& type);
+
+/// The element type with this name in ONNX or NumPy, or a usual spelling such as "fp16"; or null.
+[[nodiscard]] const onnx::DataTypeInfo* type_named(std::string_view name) noexcept;
 
 /// numpy.dtype of a caller's argument. Also accepts an onnxmap.DataType, which NumPy would take for
 /// a number, and the name of a type that NumPy only knows after ml_dtypes has been imported.

@@ -100,7 +100,7 @@ void bind_schema(py::module_& module) {
         "data_type_named",
         [](const py::object& name) {
             const bool is_text = py::isinstance<py::str>(name);
-            const auto* const info = is_text ? onnx::find_data_type(to_printable(name)) : nullptr;
+            const auto* const info = is_text ? type_named(to_printable(name)) : nullptr;
             return info == nullptr ? 0 : static_cast<int>(info->type);
         },
         py::arg("name"),

@@ -1,7 +1,6 @@
 #include "onnx/data_type.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "onnx/schema.hpp"
 
@@ -25,16 +24,6 @@ constexpr DataTypeInfo kDataTypes[] = {
 #undef DATA_TYPE
 };
 
-// What people call types, besides their names in ONNX and NumPy.
-constexpr std::pair<std::string_view, DataType> kSpellings[] = {
-    {"fp64", DataType::DOUBLE},  {"fp32", DataType::FLOAT},    {"fp16", DataType::FLOAT16},
-    {"half", DataType::FLOAT16}, {"bf16", DataType::BFLOAT16},
-};
-
-constexpr char to_lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 static_assert(std::ranges::all_of(kDataTypes,
                                   [](const DataTypeInfo& info) {
                                       return static_cast<int>(info.type) == &info - kDataTypes + 1;
@@ -55,16 +44,6 @@ std::span<const DataTypeInfo> data_types() noexcept { return kDataTypes; }
 const DataTypeInfo* find_data_type(std::int32_t number) noexcept {
     if (number < 1 || number > static_cast<std::int32_t>(std::size(kDataTypes))) return nullptr;
     return &kDataTypes[number - 1];
-}
-
-const DataTypeInfo* find_data_type(std::string_view name) noexcept {
-    for (const DataTypeInfo& info : kDataTypes) {
-        if (name == info.name || name == info.numpy) return &info;
-    }
-    for (const auto& [spelling, type] : kSpellings) {
-        if (std::ranges::equal(name, spelling, {}, to_lower)) return &data_type(type);
-    }
-    return nullptr;
 }
 
 const DataTypeInfo& data_type(DataType type) noexcept {

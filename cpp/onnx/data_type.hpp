@@ -78,9 +78,6 @@ struct DataTypeInfo {
 /// Facts of the type with this number; null for 0 and for numbers that are not assigned.
 [[nodiscard]] const DataTypeInfo* find_data_type(std::int32_t number) noexcept;
 
-/// Facts of the type with this name in ONNX or NumPy, or a usual spelling such as "fp16"; or null.
-[[nodiscard]] const DataTypeInfo* find_data_type(std::string_view name) noexcept;
-
 /// Facts of a type that is known to exist.
 [[nodiscard]] const DataTypeInfo& data_type(DataType type) noexcept;
 
