@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/made_once.hpp"
 #include "bindings/interpreter_lock.hpp"
@@ -29,10 +30,6 @@ constexpr std::pair<std::string_view, onnx::DataType> kSpellings[] = {
     {"fp16", onnx::DataType::FLOAT16},  {"half", onnx::DataType::FLOAT16},
     {"bf16", onnx::DataType::BFLOAT16},
 };
-
-constexpr char to_lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
 
 struct NumpyType {
     py::object dtype;
@@ -146,12 +143,12 @@ py::object make_owner(std::shared_ptr<const source::Source> source) {
 
 py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
 
-const onnx::DataTypeInfo* type_named(std::string_view name) noexcept {
+const onnx::DataTypeInfo* type_named(std::string_view name) {
     for (const onnx::DataTypeInfo& info : onnx::data_types()) {
         if (name == info.name || name == info.numpy) return &info;
     }
     for (const auto& [spelling, type] : kSpellings) {
-        if (std::ranges::equal(name, spelling, {}, to_lower)) return &onnx::data_type(type);
+        if (lower(name) == spelling) return &onnx::data_type(type);
     }
     return nullptr;
 }

@@ -20,7 +20,7 @@ namespace onnxmap::bindings {
 [[nodiscard]] py::object numpy_dtype(const onnx::DataTypeInfo& type);
 
 /// The element type with this name in ONNX or NumPy, or a usual spelling such as "fp16"; or null.
-[[nodiscard]] const onnx::DataTypeInfo* type_named(std::string_view name) noexcept;
+[[nodiscard]] const onnx::DataTypeInfo* type_named(std::string_view name);
 
 /// numpy.dtype of a caller's argument. Also accepts an onnxmap.DataType, which NumPy would take for
 /// a number, and the name of a type that NumPy only knows after ml_dtypes has been imported.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "check/characters.hpp"
+#include "base/ascii.hpp"
 
 namespace onnxmap::check {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/made_once.hpp"
 #include "check/shape_rules.hpp"
 #include "model/name_table.hpp"
@@ -147,11 +148,10 @@ class Match {
         std::int64_t known = 1;
         std::int64_t* open = nullptr;
         for (const char c : word) {
-            const bool is_digit = c >= '0' && c <= '9';
-            if (!is_digit && letter(c) == kUnknown) {
+            if (!is_digit(c) && letter(c) == kUnknown) {
                 if (open != nullptr) return std::nullopt;  // two that are not known
                 open = &letter(c);
-            } else if (__builtin_mul_overflow(known, is_digit ? c - '0' : letter(c), &known)) {
+            } else if (__builtin_mul_overflow(known, is_digit(c) ? c - '0' : letter(c), &known)) {
                 return std::nullopt;
             }
         }
@@ -166,7 +166,7 @@ class Match {
     [[nodiscard]] std::int64_t value(std::string_view word) {
         Numbers factors;
         for (const char c : word) {
-            factors.push_back(c >= '0' && c <= '9' ? c - '0' : c == '?' ? kUnknown : letter(c));
+            factors.push_back(is_digit(c) ? c - '0' : c == '?' ? kUnknown : letter(c));
         }
         return product(factors).value_or(kUnknown);
     }

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
-#include "check/characters.hpp"
 #include "model/unknown_fields.hpp"
 
 namespace onnxmap::check {
@@ -89,7 +89,7 @@ const char* fault_of_string(std::string_view text) noexcept {
 
 bool is_sha1(std::string_view text) noexcept {
     return text.size() == 40 && std::ranges::all_of(text, [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+               return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
            });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 
 namespace onnxmap::contain {
@@ -27,15 +28,11 @@ constexpr std::array<std::string_view, 3> kSuperscripts = {"\xc2\xb9", "\xc2\xb2
     throw LocationFault{"ext.location", std::move(why), advice};
 }
 
-constexpr char lower(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
 // COM1, LPT9 and similar names, also with a superscript digit.
 bool is_port(std::string_view name) {
     if (!name.starts_with("com") && !name.starts_with("lpt")) return false;
     name.remove_prefix(3);
-    if (name.size() == 1) return name[0] >= '0' && name[0] <= '9';
+    if (name.size() == 1) return is_digit(name[0]);
     return std::ranges::find(kSuperscripts, name) != kSuperscripts.end();
 }
 
@@ -52,9 +49,8 @@ const char* other_meaning(std::string_view name) {
     if (colon != std::string_view::npos && colon + 1 < name.size()) {
         return "opens a stream of another file";
     }
-    std::string stem(name.substr(0, name.find_first_of(".:")));
+    std::string stem = lower(name.substr(0, name.find_first_of(".:")));
     stem.resize(stem.find_last_not_of(' ') + 1);
-    std::ranges::transform(stem, stem.begin(), lower);
     const bool is_device = std::ranges::find(kDevices, stem) != kDevices.end() || is_port(stem);
     return is_device ? "opens a device" : nullptr;
 }
@@ -82,8 +78,7 @@ std::int64_t depth_of(std::string_view location, std::string_view separators) {
 }
 
 bool has_drive(std::string_view location) noexcept {
-    return location.size() >= 2 && location[1] == ':' && lower(location[0]) >= 'a' &&
-           lower(location[0]) <= 'z';
+    return location.size() >= 2 && location[1] == ':' && is_letter(location[0]);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "model/dimension.hpp"
 
+#include "base/ascii.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -8,11 +9,7 @@ using onnx::field;
 
 bool is_placeholder(std::string_view name) noexcept {
     constexpr std::string_view kNumbered = "unk__";  // of tf2onnx, and of onnx's shape inference
-    constexpr std::string_view kDigits = "0123456789";
-    if (name.starts_with(kNumbered)) {
-        name.remove_prefix(kNumbered.size());
-        return !name.empty() && name.find_first_not_of(kDigits) == std::string_view::npos;
-    }
+    if (name.starts_with(kNumbered)) return is_number(name.substr(kNumbered.size()));
     return name.empty() || name == "?" || name == "-1" || name == "None";
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/ascii.hpp"
 #include "model/captured_values.hpp"
 #include "model/name_table.hpp"
 #include "model/node.hpp"
@@ -36,8 +37,7 @@ bool has_new_name(const tensor::Header& tensor, std::string_view old_name) {
     std::string_view rest = tensor.name;
     if (!rest.starts_with(made)) return false;
     rest.remove_prefix(made.size());
-    return rest.empty() || (rest.size() > 1 && rest[0] == '.' &&
-                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+    return rest.empty() || (rest[0] == '.' && is_number(rest.substr(1)));
 }
 
 }  // namespace

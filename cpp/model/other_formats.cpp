@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "onnx/schema.hpp"
 #include "wire/reader.hpp"
@@ -94,10 +95,7 @@ void skip_blanks_and_comments(std::string_view& text) noexcept {
 
 // Removes the name of a field at the front and returns it.
 std::string_view take_name(std::string_view& text) noexcept {
-    const auto is_part = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
-    };
+    const auto is_part = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
     const auto length =
         static_cast<std::size_t>(std::ranges::find_if_not(text, is_part) - text.begin());
     const std::string_view name = text.substr(0, length);
@@ -110,7 +108,7 @@ bool is_same_key(std::string_view a, std::string_view b) {
     const auto plain = [](std::string_view name) {
         std::string made;
         for (const char c : name) {
-            if (c != '_') made += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            if (c != '_') made += lower(c);
         }
         return made;
     };

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "onnx/schema.hpp"
 #include "wire/reader.hpp"
@@ -18,10 +19,7 @@ namespace {
 
 constexpr std::uint32_t kLargestNumber = (1U << 29) - 1;
 
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+constexpr bool is_of_name(char c) noexcept { return is_letter(c) || c == '_'; }
 constexpr bool is_blank(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_quote(char c) noexcept { return c == '"' || c == '\''; }
 
@@ -252,7 +250,7 @@ class Splitter {
             const char first = text_[at_++];
             if (is_quote(first)) {
                 end_string(first);
-            } else if (is_letter(first) || is_digit(first) || first == '-' || first == '+' ||
+            } else if (is_of_name(first) || is_digit(first) || first == '-' || first == '+' ||
                        first == '.') {
                 while (at_ < text_.size() && in_word(text_[at_])) ++at_;
             }
@@ -261,7 +259,7 @@ class Splitter {
     }
 
     static bool in_word(char c) {
-        return is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.';
+        return is_of_name(c) || is_digit(c) || c == '-' || c == '+' || c == '.';
     }
 
     // To the end of a string that stands on this line, or else no further.

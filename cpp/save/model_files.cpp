@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "model/load.hpp"
@@ -59,8 +60,8 @@ bool begins_as_text_of_onnx(std::string_view head) {
     skip_blanks();
     if (!head.starts_with("ir_version")) return false;
     head.remove_prefix("ir_version"sv.size());
-    const char next = head.empty() ? ' ' : lower(head.substr(0, 1))[0];
-    return next != '_' && (next < '0' || next > '9') && (next < 'a' || next > 'z');
+    const char next = head.empty() ? ' ' : head[0];
+    return next != '_' && !is_digit(next) && !is_letter(next);
 }
 
 bool begins_as_model(std::string_view head) {
@@ -124,12 +125,6 @@ bool may_be_model(const os::OutputFolder& folder, const std::string& name, const
 }
 
 }  // namespace
-
-std::string lower(std::string_view name) {
-    std::string made(name);
-    for (char& c : made) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-    return made;
-}
 
 bool is_named_as_model(std::string_view name) { return lower(name).ends_with(".onnx"); }
 

@@ -10,9 +10,6 @@
 
 namespace onnxmap::save {
 
-/// ASCII letters become small.
-[[nodiscard]] std::string lower(std::string_view name);
-
 /// Whether a name ends with `.onnx`.
 [[nodiscard]] bool is_named_as_model(std::string_view name);
 

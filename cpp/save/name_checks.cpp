@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "contain/rooted_path.hpp"
 #include "model/ep_context.hpp"
@@ -39,8 +40,7 @@ bool is_named_as_side(std::string_view name, const std::string& model) {
     if (name.size() < model.size() + kSideEnd.size()) return false;
     name.remove_prefix(model.size());
     name.remove_suffix(kSideEnd.size());
-    return name.empty() || (name.starts_with('.') && name.size() > 1 &&
-                            name.find_first_not_of("0123456789", 1) == std::string_view::npos);
+    return name.empty() || (name[0] == '.' && is_number(name.substr(1)));
 }
 
 std::string has_values(const std::string& user) { return in_quotes(user) + " has values there"; }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/error.hpp"
 #include "base/nearest_name.hpp"
 #include "contain/location.hpp"
@@ -70,9 +71,7 @@ Reason reason_of(contain::Refusal reason) {
 std::uint64_t read_number(std::string_view text, const char* code, const char* key,
                           std::string_view tensor, std::string_view location) {
     constexpr std::size_t kMostDigits = 20;
-    bool digits = !text.empty() && text.size() <= kMostDigits;
-    for (const char c : text) digits = digits && c >= '0' && c <= '9';
-    if (!digits) {
+    if (text.size() > kMostDigits || !is_number(text)) {
         fail(code, tensor, location,
              std::string("external ") + key + " " + in_quotes(text) + " is not a decimal number");
     }
