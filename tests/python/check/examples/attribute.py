@@ -38,19 +38,11 @@ EXAMPLES = [
     Example(
         "attribute.type",
         'graph.node[1].attribute["axis"]',
-        broken="""
+        text="""
             graph {
               node {
                 op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" i: 0 }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 }
+                attribute { name: "axis" «|type: INT »i: 0 }
               }
             }
         """,
@@ -58,19 +50,11 @@ EXAMPLES = [
     Example(
         "attribute.value",
         'graph.node[1].attribute["axis"]',
-        broken="""
+        text="""
             graph {
               node {
                 op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT f: 0 }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 }
+                attribute { name: "axis" type: INT «f|i»: 0 }
               }
             }
         """,
@@ -78,19 +62,11 @@ EXAMPLES = [
     Example(
         "attribute.value",
         'graph.node[1].attribute["axis"]',
-        broken="""
+        text="""
             graph {
               node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 ints: 0 }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Constant" output: "z"
-                attribute { name: "value_ints" type: INTS ints: 0 ints: 0 }
+                op_type: «"Softmax" input: "x"|"Constant"» output: "z"
+                attribute { name: «"axis"|"value_ints"» type: «INT i|INTS ints»: 0 ints: 0 }
               }
             }
         """,
@@ -98,19 +74,11 @@ EXAMPLES = [
     Example(
         "attribute.no_value",
         'graph.node[1].attribute["axis"]',
-        broken="""
+        text="""
             graph {
               node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Transpose" input: "x" output: "z"
-                attribute { name: "perm" type: INTS }
+                op_type: «"Softmax"|"Transpose"» input: "x" output: "z"
+                attribute { name: «"axis"|"perm"» type: «INT|INTS» }
               }
             }
         """,
@@ -140,23 +108,13 @@ EXAMPLES = [
     Example(
         "attribute.reference_value",
         'functions[0].node[0].attribute["axis"]',
-        broken="""
+        text="""
             functions {
               name: "F" domain: "org.example" input: "a" output: "b" attribute: "axis"
               opset_import { version: 21 }
               node {
                 op_type: "Softmax" input: "a" output: "b"
-                attribute { name: "axis" type: INT ref_attr_name: "axis" i: 1 }
-              }
-            }
-        """,
-        kept="""
-            functions {
-              name: "F" domain: "org.example" input: "a" output: "b" attribute: "axis"
-              opset_import { version: 21 }
-              node {
-                op_type: "Softmax" input: "a" output: "b"
-                attribute { name: "axis" type: INT ref_attr_name: "axis" }
+                attribute { name: "axis" type: INT ref_attr_name: "axis" «i: 1 |»}
               }
             }
         """,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 
 from google.protobuf import text_format
@@ -27,6 +28,7 @@ ir_version: 10
 domain: "org.example"
 opset_version: 2
 """
+PLACE = re.compile("«([^|»]*)[|]([^»]*)»")
 WHOLE = ""  # the base of an example that is a whole model
 
 MODEL_FILE = "model.onnx"
@@ -50,13 +52,15 @@ class StandIn:
 class Example:
     """Both texts are in the text format of protobuf, and are merged into `base`.
 
-    A text without a graph stands for a model without one.
+    A text without a graph stands for a model without one. If the two texts differ in few places,
+    they are written once, as `text`: «a|b» is a in the broken one, and b in the kept one.
     """
 
     rule: str
     where: str  # the path at which the finding is
-    broken: str
-    kept: str
+    broken: str = ""
+    kept: str = ""
+    text: InitVar[str] = ""
     base: str = SMALL
     files: Mapping[str, bytes | Prepare] = field(default_factory=dict)  # beside the model
     kept_files: Mapping[str, bytes | Prepare] | None = None  # those of `kept`, if others
@@ -66,6 +70,14 @@ class Example:
     why: str = ""
     needs_user: bool = False  # whether root is not affected
     stand_in: StandIn | None = None  # for what the text format refuses
+
+    def __post_init__(self, text: str) -> None:
+        if text:
+            assert PLACE.search(text)
+            assert not self.broken
+            assert not self.kept
+            object.__setattr__(self, "broken", PLACE.sub(r"\1", text))
+            object.__setattr__(self, "kept", PLACE.sub(r"\2", text))
 
     @property
     def is_operator_set(self) -> bool:

@@ -56,8 +56,7 @@ EXAMPLES = [
     Example(
         "operator.unknown",
         "graph.node[1]",
-        broken='graph { node { op_type: "Relux" input: "x" output: "z" } }',
-        kept='graph { node { op_type: "Relu" input: "x" output: "z" } }',
+        text='graph { node { op_type: «"Relux"|"Relu"» input: "x" output: "z" } }',
     ),
     Example(  # version 21 of ai.onnx does not have it yet
         "operator.unknown",
@@ -114,8 +113,7 @@ EXAMPLES = [
     Example(
         "operator.outputs",
         "graph.node[1]",
-        broken='graph { node { op_type: "Abs" input: "x" output: ["z", "u"] } }',
-        kept='graph { node { op_type: "Dropout" input: "x" output: ["z", "u"] } }',
+        text='graph { node { op_type: «"Abs"|"Dropout"» input: "x" output: ["z", "u"] } }',
     ),
     Example(
         "operator.outputs",
@@ -177,19 +175,11 @@ EXAMPLES = [
     Example(
         "operator.attribute_type",
         'graph.node[1].attribute["axis"]',
-        broken="""
+        text="""
             graph {
               node {
                 op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: FLOAT f: 0 }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 }
+                attribute { name: "axis" type: «FLOAT f|INT i»: 0 }
               }
             }
         """,
@@ -215,16 +205,9 @@ EXAMPLES = [
     Example(
         "value.shape",
         "graph.node[1].input[1]",
-        broken="""
+        text="""
             graph {
-              initializer { name: "a" data_type: 1 dims: 2 float_data: [1, 2] }
-              initializer { name: "b" data_type: 1 dims: 3 float_data: [1, 2, 3] }
-              node { op_type: "Add" input: "a" input: "b" output: "z" }
-            }
-        """,
-        kept="""
-            graph {
-              initializer { name: "a" data_type: 1 dims: [3, 1] float_data: [1, 2, 3] }
+              initializer { name: "a" data_type: 1 dims: «2|[3, 1]» float_data: [1, 2«|, 3»] }
               initializer { name: "b" data_type: 1 dims: 3 float_data: [1, 2, 3] }
               node { op_type: "Add" input: "a" input: "b" output: "z" }
             }
@@ -233,16 +216,9 @@ EXAMPLES = [
     Example(
         "value.shape",
         "graph.node[1].input[1]",
-        broken="""
+        text="""
             graph {
-              initializer { name: "a" data_type: 1 dims: [1, 2] float_data: [1, 2] }
-              initializer { name: "b" data_type: 1 dims: [3, 1] float_data: [1, 2, 3] }
-              node { op_type: "MatMul" input: "a" input: "b" output: "z" }
-            }
-        """,
-        kept="""
-            graph {
-              initializer { name: "a" data_type: 1 dims: [1, 3] float_data: [1, 2, 3] }
+              initializer { name: "a" data_type: 1 dims: [1, «2|3»] float_data: [1, 2«|, 3»] }
               initializer { name: "b" data_type: 1 dims: [3, 1] float_data: [1, 2, 3] }
               node { op_type: "MatMul" input: "a" input: "b" output: "z" }
             }
@@ -251,20 +227,10 @@ EXAMPLES = [
     Example(
         "value.shape",
         "graph.node[1].input[2]",
-        broken="""
+        text="""
             graph {
               initializer { name: "a" data_type: 1 dims: [3, 2] float_data: [1, 2, 3, 4, 5, 6] }
-              initializer { name: "c" data_type: 1 dims: 2 float_data: [1, 2] }
-              node {
-                op_type: "Gemm" input: "a" input: "a" input: "c" output: "z"
-                attribute { name: "transB" type: INT i: 1 }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              initializer { name: "a" data_type: 1 dims: [3, 2] float_data: [1, 2, 3, 4, 5, 6] }
-              initializer { name: "c" data_type: 1 dims: 3 float_data: [1, 2, 3] }
+              initializer { name: "c" data_type: 1 dims: «2|3» float_data: [1, 2«|, 3»] }
               node {
                 op_type: "Gemm" input: "a" input: "a" input: "c" output: "z"
                 attribute { name: "transB" type: INT i: 1 }

@@ -8,19 +8,11 @@ EXAMPLES = [
     Example(
         "model.field_removed",
         'graph.node[1].attribute["axis"]',
-        broken="""
+        text="""
             graph {
               node {
                 op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 12: "removed" }
-              }
-            }
-        """,
-        kept="""
-            graph {
-              node {
-                op_type: "Softmax" input: "x" output: "z"
-                attribute { name: "axis" type: INT i: 0 }
+                attribute { name: "axis" type: INT i: 0 «12: "removed" |»}
               }
             }
         """,
@@ -31,8 +23,7 @@ EXAMPLES = [
     Example(  # as models had it before the first version of onnx.proto
         "model.field_removed",
         "graph",
-        broken='graph { 9: "removed" }',
-        kept='domain: "org.example.team"',
+        text='«graph { 9: "removed" }|domain: "org.example.team"»',
         stand_in=StandIn('9: "removed"', 'doc_string: "removed"', b"\x4a", b"\x52", b"\x07removed"),
     ),
     Example(
