@@ -77,9 +77,7 @@ std::size_t count_of(const ValueList& self) {
     if (!holds_texts(self)) return self.values().size();
     return below_guard(self, [&]() -> std::size_t {
         if (const auto fields = indexed(self)) return fields->count(*self.row);
-        std::size_t count = 0;
-        self.message().for_each_value(*self.row, [&](const wire::Field&) { ++count; });
-        return count;
+        return self.message().count(*self.row);
     });
 }
 

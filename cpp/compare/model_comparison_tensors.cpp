@@ -163,8 +163,7 @@ void ModelComparison::note_casts() {
                 side.casts.push_back(std::move(each));
             }
             const Row& row = field<"GraphProto.initializer">;
-            graph.for_each_value(row, [&](const wire::Field& each) {
-                const Message tensor = graph.inner(row, each);
+            graph.for_each_child(row, [&](const Message& tensor) {
                 side.types[tensor.text(field<"TensorProto.name">)].insert(
                     static_cast<std::int32_t>(tensor.int64(field<"TensorProto.data_type">)));
             });

@@ -13,8 +13,7 @@ std::shared_ptr<const NamedEntries::ByName> NamedEntries::by_name() const {
         const auto entries = std::make_shared<ByName>();
         const onnx::Message parent = message();
         const wire::FieldRow& names = model::name_of_entries(*row);
-        parent.for_each_value(*row, [&](const wire::Field& value) {
-            onnx::Message entry = parent.inner(*row, value);
+        parent.for_each_child(*row, [&](onnx::Message entry) {
             const std::string_view name = entry.text(names);
             const auto other = model::other_spelling(*row, name);
             const auto known = other ? entries->names.find(*other) : std::nullopt;
@@ -59,8 +58,7 @@ void NamedEntries::for_each_named(std::string_view name, Work&& work) const {
     }
     const wire::FieldRow& names = model::name_of_entries(*row);
     const auto other = model::other_spelling(*row, name);
-    parent.for_each_value(*row, [&](const wire::Field& value) {
-        onnx::Message entry = parent.inner(*row, value);
+    parent.for_each_child(*row, [&](onnx::Message entry) {
         const std::string_view spelled = entry.text(names);
         if (spelled == name || spelled == other) work(std::move(entry));
     });

@@ -77,8 +77,8 @@ const wire::FieldRow* Attribute::value_field() const {
 
 ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
     LastByName<Attribute> found;
-    message.for_each_value(row, [&](const wire::Field& value) {
-        Attribute attribute(message.inner(row, value));
+    message.for_each_child(row, [&](const onnx::Message& value) {
+        Attribute attribute(value);
         const std::string_view name = attribute.name();
         found.set(name, std::move(attribute));
     });

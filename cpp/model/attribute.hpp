@@ -78,8 +78,7 @@ class Attribute {
         if (field == &onnx::field<"AttributeProto.g">) {
             if (const auto graph = message_.child(*field)) visit(*graph);
         } else if (field == &onnx::field<"AttributeProto.graphs">) {
-            message_.for_each_value(
-                *field, [&](const wire::Field& value) { visit(message_.inner(*field, value)); });
+            message_.for_each_child(*field, [&](const onnx::Message& value) { visit(value); });
         }
     }
 

@@ -26,8 +26,8 @@ void CapturedUses::find_in(const onnx::Message& graph, std::uint32_t depth_left)
         find_in_node(Node(graph, kNodes, element), depth_left);
     });
     std::uint32_t index = 0;
-    graph.for_each_value(kOutputs, [&](const wire::Field& element) {
-        use(graph.inner(kOutputs, element).text(field<"ValueInfoProto.name">), graph, index++);
+    graph.for_each_child(kOutputs, [&](const onnx::Message& element) {
+        use(element.text(field<"ValueInfoProto.name">), graph, index++);
     });
     if (visit_annotated_) find_annotated(graph);
 }
@@ -76,11 +76,10 @@ void CapturedUses::find_annotated(const onnx::Message& graph) const {
     const auto find_name = [&](const onnx::Message& holder, const wire::FieldRow& row) {
         if (is_captured(holder.text(row))) visit_annotated_(holder.text(row), holder, row);
     };
-    graph.for_each_value(kAnnotations, [&](const wire::Field& element) {
-        const onnx::Message annotation = graph.inner(kAnnotations, element);
+    graph.for_each_child(kAnnotations, [&](const onnx::Message& annotation) {
         find_name(annotation, field<"TensorAnnotation.tensor_name">);
-        annotation.for_each_value(kParameters, [&](const wire::Field& entry) {
-            find_name(annotation.inner(kParameters, entry), field<"StringStringEntryProto.value">);
+        annotation.for_each_child(kParameters, [&](const onnx::Message& entry) {
+            find_name(entry, field<"StringStringEntryProto.value">);
         });
     });
 }

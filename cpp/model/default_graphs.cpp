@@ -13,10 +13,9 @@ using onnx::Message;
 
 std::optional<Attribute> default_graph(const Message& function) {
     std::optional<Attribute> found;
-    const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-    function.for_each_value(defaults, [&](const wire::Field& each) {
+    function.for_each_child(field<"FunctionProto.attribute_proto">, [&](const Message& each) {
         if (found) return;
-        const Attribute attribute(function.inner(defaults, each));
+        const Attribute attribute(each);
         attribute.for_each_graph([&](const Message&) { found = attribute; });
     });
     return found;

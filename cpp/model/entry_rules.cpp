@@ -44,13 +44,11 @@ std::vector<std::string_view> state_variables(const Document& document,
     NameTable known;
     std::vector<std::string_view> names;
     const wire::FieldRow& trainings = field<"ModelProto.training_info">;
-    document.index(model)->for_each(trainings, [&](const wire::Field& element) {
-        const onnx::Message training = model.inner(trainings, element);
+    document.index(model)->for_each_child(trainings, [&](const onnx::Message& training) {
         for (const wire::FieldRow* bindings : {&field<"TrainingInfoProto.initialization_binding">,
                                                &field<"TrainingInfoProto.update_binding">}) {
-            training.for_each_value(*bindings, [&](const wire::Field& entry) {
-                const auto name =
-                    training.inner(*bindings, entry).text(field<"StringStringEntryProto.key">);
+            training.for_each_child(*bindings, [&](const onnx::Message& entry) {
+                const auto name = entry.text(field<"StringStringEntryProto.key">);
                 if (known.add(name).is_new) names.push_back(name);
             });
         }

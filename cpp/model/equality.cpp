@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "model/followed_list.hpp"
 #include "model/named_list.hpp"
 #include "source/source.hpp"
 
@@ -209,12 +209,7 @@ const wire::FieldRow* telling_field(const wire::MessageTable& table) {
 std::string telling_text(const onnx::Message& message) {
     const wire::FieldRow* const row = telling_field(message.table());
     if (row == nullptr) return {};
-    if (!row->repeated()) return std::string(message.text(*row));
-    std::optional<std::string> first;
-    message.for_each_value(*row, [&](const wire::Field& value) {
-        if (!first) first = value.text();
-    });
-    return first.value_or("");
+    return std::string(FollowedNames::name_of(message, *row));
 }
 
 std::vector<std::uint64_t> with_telling_text(const Document& document, const FieldIndex& fields,

@@ -104,6 +104,12 @@ class FieldIndex {
         fail_changed();
     }
 
+    /// Calls visit(message) for each message of a repeated field.
+    template <class Visit>
+    void for_each_child(const wire::FieldRow& row, Visit&& visit) const {
+        for_each(row, [&](const wire::Field& field) { visit(message_.inner(row, field)); });
+    }
+
   private:
     [[nodiscard]] const wire::FieldOccurrences& entry(const wire::FieldRow& row) const noexcept {
         return occurrences_.at(message_.table().position_of(row));

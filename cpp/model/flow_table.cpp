@@ -32,8 +32,7 @@ void FlowTable::read(const FieldIndex& body, const Visit& visit) {
         note(value, {position, Kind::used_after});
         return value.position;
     };
-    body.for_each(nodes, [&](const wire::Field& element) {
-        const onnx::Message message = body.message().inner(nodes, element);
+    body.for_each_child(nodes, [&](const onnx::Message& message) {
         Node node{message, position};
         // A switch, not for_each_field(): to look up the rows takes as long as the rest.
         Kind used = Kind::used;

@@ -60,8 +60,7 @@ NamedList Graph::named_in(const wire::FieldRow& list) const {
 
 std::vector<onnx::Message> Graph::inputs(bool with_default) const {
     std::vector<onnx::Message> found;
-    fields()->for_each(kInput, [&](const wire::Field& element) {
-        onnx::Message input = fields()->message().inner(kInput, element);
+    fields()->for_each_child(kInput, [&](onnx::Message input) {
         const std::string_view name = input.text(field<"ValueInfoProto.name">);
         const bool has_default =
             initializers_.names().contains(name) || sparse_initializer_names().contains(name);
@@ -85,8 +84,7 @@ std::vector<Graph::DimensionParam> Graph::dimension_params() const {
         }
     };
     for (const wire::FieldRow* list : kValueLists) {
-        fields()->for_each(*list, [&](const wire::Field& element) {
-            const onnx::Message value = fields()->message().inner(*list, element);
+        fields()->for_each_child(*list, [&](const onnx::Message& value) {
             const auto type = type_of_value(document(), value);
             if (type) add(value.text(field<"ValueInfoProto.name">), *type);
         });
@@ -103,9 +101,8 @@ const ListNames& Graph::sparse_initializer_names() const {
         auto names = std::make_unique<ListNames>(
             "tensor", "iterate over sparse_initializers.all() to reach each of them",
             NameTable::Text::copied);
-        fields()->for_each(kSparse, [&](const wire::Field& element) {
-            names->add(
-                SparseTensor(document(), fields()->message().inner(kSparse, element)).name());
+        fields()->for_each_child(kSparse, [&](const onnx::Message& element) {
+            names->add(SparseTensor(document(), element).name());
         });
         return names;
     });
@@ -125,9 +122,8 @@ std::vector<onnx::Message> training_info_of(const Document& document, const onnx
     const onnx::Message root = document.root();
     const auto main = document.child(root, onnx::field<"ModelProto.graph">);
     if (!main || !main->is(graph)) return found;
-    const wire::FieldRow& row = onnx::field<"ModelProto.training_info">;
-    document.index(root)->for_each(
-        row, [&](const wire::Field& each) { found.push_back(root.inner(row, each)); });
+    document.index(root)->for_each_child(onnx::field<"ModelProto.training_info">,
+                                         [&](const onnx::Message& each) { found.push_back(each); });
     return found;
 }
 
@@ -136,8 +132,7 @@ std::optional<TrainingGraph> training_around(const Document& document, const onn
     if (!document.is_model()) return found;
     const onnx::Message root = document.root();
     const wire::FieldRow& list = onnx::field<"ModelProto.training_info">;
-    document.index(root)->for_each(list, [&](const wire::Field& each) {
-        const onnx::Message training = root.inner(list, each);
+    document.index(root)->for_each_child(list, [&](const onnx::Message& training) {
         for (const auto* const row :
              {&field<"TrainingInfoProto.initialization">, &field<"TrainingInfoProto.algorithm">}) {
             const auto child = document.child(training, *row);

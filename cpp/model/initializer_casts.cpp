@@ -63,9 +63,7 @@ std::vector<InitializerCast> initializer_casts(const Document& document, const M
         if (casts.contains(name)) ++uses[name];
     });
     users.find_in(graph, document.limits().depth);
-    const wire::FieldRow& initializers = field<"GraphProto.initializer">;
-    graph.for_each_value(initializers, [&](const wire::Field& each) {
-        const Message tensor = graph.inner(initializers, each);
+    graph.for_each_child(field<"GraphProto.initializer">, [&](const Message& tensor) {
         const tensor::Header header = tensor::read_header(tensor);
         const auto cast = casts.find(header.name);
         if (cast == casts.end() || !has_new_name(header, cast->second.name)) return;

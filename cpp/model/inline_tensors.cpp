@@ -84,9 +84,7 @@ class OperandWalk {
         if (const auto graph = model.child(field<"ModelProto.graph">)) {
             enter_graph(*graph, depth_left);
         }
-        const wire::FieldRow& row = field<"ModelProto.functions">;
-        model.for_each_value(row, [&](const wire::Field& value) {
-            const onnx::Message function = model.inner(row, value);
+        model.for_each_child(field<"ModelProto.functions">, [&](const onnx::Message& function) {
             enter(function, field<"FunctionProto.node">, depth_left,
                   [&] { note_constants(function, field<"FunctionProto.node">); });
         });

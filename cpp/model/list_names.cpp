@@ -113,9 +113,7 @@ ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row) {
     ListNames names(called(row), "iterate over the list to reach each of them",
                     NameTable::Text::viewed);
     names.add_all(fields.likely_names(row), [&](auto&& add) {
-        fields.for_each(row, [&](const wire::Field& element) {
-            add(fields.message().inner(row, element).text(name));
-        });
+        fields.for_each_child(row, [&](const onnx::Message& element) { add(element.text(name)); });
     });
     return names;
 }

@@ -16,8 +16,8 @@ bool NamedList::is_worth_a_walk() const {
 std::vector<std::uint64_t> NamedList::walk(std::string_view name) const {
     std::vector<std::uint64_t> found;
     std::uint64_t position = 0;
-    fields_.for_each(list_, [&](const wire::Field& element) {
-        if (FollowedNames::name_of(fields_.message().inner(list_, element), name_) == name) {
+    fields_.for_each_child(list_, [&](const onnx::Message& element) {
+        if (FollowedNames::name_of(element, name_) == name) {
             found.push_back(position);
         }
         ++position;
@@ -52,8 +52,8 @@ std::uint64_t NamedList::names() const {
             [&](const FollowedList::State& now) { return now.mentions.name_count(); });
     }
     NameTable known;
-    fields_.for_each(list_, [&](const wire::Field& element) {
-        known.add(FollowedNames::name_of(fields_.message().inner(list_, element), name_));
+    fields_.for_each_child(list_, [&](const onnx::Message& element) {
+        known.add(FollowedNames::name_of(element, name_));
     });
     return known.size();
 }

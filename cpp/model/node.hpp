@@ -68,8 +68,8 @@ class Node {
     [[nodiscard]] bool may_hold_graph() const {
         const wire::FieldRow& row = onnx::field<"NodeProto.attribute">;
         bool found = false;
-        message_.for_each_value(row, [&](const wire::Field& value) {
-            found = found || Attribute(message_.inner(row, value)).may_hold_graph();
+        message_.for_each_child(row, [&](const onnx::Message& value) {
+            found = found || Attribute(value).may_hold_graph();
         });
         return found;
     }

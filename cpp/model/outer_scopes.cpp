@@ -38,8 +38,8 @@ void OuterScopes::enter(const onnx::Message& entered, const onnx::Message* scope
     for (const wire::FieldRow& row : entered.table().fields) {
         if (!holds_graphs(row)) continue;
         if (row.repeated()) {
-            entered.for_each_value(row, [&](const wire::Field& value) {
-                enter(entered.inner(row, value), inner, node, depth_left - 1);
+            entered.for_each_child(row, [&](const onnx::Message& value) {
+                enter(value, inner, node, depth_left - 1);
             });
         } else if (const auto child = entered.child(row)) {
             const bool is_algorithm = &row == &field<"TrainingInfoProto.algorithm">;

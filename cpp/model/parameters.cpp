@@ -50,9 +50,8 @@ class Count {
     void add_node(const Node& node) {
         const bool is_constant =
             node.op_type() == "Constant" && onnx::plain_domain(node.domain()).empty();
-        const wire::FieldRow& row = field<"NodeProto.attribute">;
-        node.message().for_each_value(row, [&](const wire::Field& value) {
-            const Attribute attribute(node.message().inner(row, value));
+        node.message().for_each_child(field<"NodeProto.attribute">, [&](const Message& value) {
+            const Attribute attribute(value);
             if (is_constant) {
                 add_value(attribute);
             } else if (attribute.may_hold_graph()) {
@@ -66,9 +65,9 @@ class Count {
         const wire::FieldRow* const row = attribute.value_field();
         if (row == nullptr) return;
         const Message& holder = attribute.message();
-        holder.for_each_value(*row, [&](const wire::Field& value) {
+        holder.for_each_child(*row, [&](const Message& value) {
             const bool is_number = !row->is_message();
-            sum_ = add_sat(sum_, is_number ? 1 : size_of_tensor(holder.inner(*row, value)));
+            sum_ = add_sat(sum_, is_number ? 1 : size_of_tensor(value));
         });
     }
 
@@ -83,7 +82,7 @@ std::uint64_t count_parameters(const Document& document) {
     const Message root = document.root();
     if (const auto graph = root.child(field<"ModelProto.graph">)) count.add(*graph);
     const wire::FieldRow& row = field<"ModelProto.functions">;
-    root.for_each_value(row, [&](const wire::Field& value) { count.add(root.inner(row, value)); });
+    root.for_each_child(row, [&](const Message& value) { count.add(value); });
     return count.sum();
 }
 

@@ -58,10 +58,8 @@ void Renaming::note(std::string_view name, const onnx::Message& message,
 // Notes the field `name` of each message of a list.
 void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& list,
                          const wire::FieldRow& name) {
-    message.for_each_value(list, [&](const wire::Field& element) {
-        const onnx::Message inner = message.inner(list, element);
-        note(inner.text(name), inner, name);
-    });
+    message.for_each_child(
+        list, [&](const onnx::Message& inner) { note(inner.text(name), inner, name); });
 }
 
 // Uses of outer values, which are noted.
@@ -89,13 +87,12 @@ void Renaming::find_all() {
     } else {
         find_in_lists(*fields);
     }
-    fields->for_each(kSparse, [&](const wire::Field& element) {
-        const auto values = graph_.inner(kSparse, element).child(field<"SparseTensorProto.values">);
+    fields->for_each_child(kSparse, [&](const onnx::Message& element) {
+        const auto values = element.child(field<"SparseTensorProto.values">);
         if (values) note_sparse(*values);
     });
-    fields->for_each(kAnnotations, [&](const wire::Field& element) {
-        note_annotation(graph_.inner(kAnnotations, element));
-    });
+    fields->for_each_child(kAnnotations,
+                           [&](const onnx::Message& element) { note_annotation(element); });
     find_in_trainings();
     note_shards();
 }
@@ -104,14 +101,12 @@ void Renaming::find_all() {
 // a tenth of the time of their indexes.
 void Renaming::find_in_lists(const FieldIndex& fields) {
     for (const wire::FieldRow* const list : {&kInputs, &kInitializers}) {
-        fields.for_each(*list, [&](const wire::Field& element) {
-            const onnx::Message maker = graph_.inner(*list, element);
+        fields.for_each_child(*list, [&](const onnx::Message& maker) {
             note_made(maker.text(*naming_field(*list)), maker);
         });
     }
     for (const wire::FieldRow* const list : {&kOutputs, &kValueInfos}) {
-        fields.for_each(*list, [&](const wire::Field& element) {
-            const onnx::Message value = graph_.inner(*list, element);
+        fields.for_each_child(*list, [&](const onnx::Message& value) {
             if (list == &kOutputs) note_outer(value.text(*naming_field(*list)));
             note_value_info(value);
         });

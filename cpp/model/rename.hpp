@@ -32,11 +32,9 @@ template <class Visit>
 void for_each_shard(const onnx::Message& node, Visit&& visit) {
     const wire::FieldRow& configurations = onnx::field<"NodeProto.device_configurations">;
     const wire::FieldRow& specs = onnx::field<"NodeDeviceConfigurationProto.sharding_spec">;
-    node.for_each_value(configurations, [&](const wire::Field& each) {
-        const onnx::Message configuration = node.inner(configurations, each);
-        configuration.for_each_value(specs, [&](const wire::Field& element) {
-            visit(configuration.inner(specs, element),
-                  onnx::field<"ShardingSpecProto.tensor_name">);
+    node.for_each_child(configurations, [&](const onnx::Message& configuration) {
+        configuration.for_each_child(specs, [&](const onnx::Message& element) {
+            visit(element, onnx::field<"ShardingSpecProto.tensor_name">);
         });
     });
 }

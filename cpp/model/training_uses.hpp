@@ -40,8 +40,7 @@ void find_in_training(const onnx::Message& training, std::uint32_t depth_left, C
     const wire::FieldRow& key = field<"StringStringEntryProto.key">;
     const wire::FieldRow& value = field<"StringStringEntryProto.value">;
     const auto for_each_entry = [&](const wire::FieldRow& list, auto&& take) {
-        training.for_each_value(
-            list, [&](const wire::Field& element) { take(training.inner(list, element)); });
+        training.for_each_child(list, [&](const onnx::Message& element) { take(element); });
     };
     for_each_entry(field<"TrainingInfoProto.initialization_binding">,
                    [&](const onnx::Message& entry) { visit(entry, key); });
@@ -60,8 +59,7 @@ void find_own_bindings(const onnx::Message& training, const wire::FieldRow& row,
     NameTable made;
     for_each_made(graph, [&](std::string_view name, const onnx::Message&) { made.add(name); });
     const auto find_in = [&](const wire::FieldRow& list, const wire::FieldRow& name) {
-        training.for_each_value(list, [&](const wire::Field& element) {
-            const onnx::Message entry = training.inner(list, element);
+        training.for_each_child(list, [&](const onnx::Message& entry) {
             if (made.find(entry.text(name))) visit(entry, name);
         });
     };

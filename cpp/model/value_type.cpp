@@ -15,9 +15,8 @@ using Kind = ValueType::Kind;
 std::vector<Dimension> dimensions(const onnx::Message& shape) {
     const wire::FieldRow& row = field<"TensorShapeProto.dim">;
     std::vector<Dimension> dims;
-    shape.for_each_value(row, [&](const wire::Field& value) {
-        dims.push_back(read_dimension(shape.inner(row, value)));
-    });
+    shape.for_each_child(
+        row, [&](const onnx::Message& value) { dims.push_back(read_dimension(value)); });
     return dims;
 }
 

@@ -146,6 +146,21 @@ class Message {
         });
     }
 
+    /// Calls visit(message) for each message of a repeated field.
+    template <class Visit>
+    void for_each_child(const wire::FieldRow& row, Visit&& visit) const {
+        read_fields([&](const wire::Field& field) {
+            if (belongs(field, row)) visit(inner(row, field));
+        });
+    }
+
+    /// How many values a repeated field has, packed or not.
+    [[nodiscard]] std::uint64_t count(const wire::FieldRow& row) const {
+        std::uint64_t count = 0;
+        for_each_value(row, [&](const wire::Field&) { ++count; });
+        return count;
+    }
+
     /// The value of a singular field: its last occurrence, unless another member of its oneof came
     /// later. An absent field differs from an explicit default.
     [[nodiscard]] std::optional<wire::Field> find(const wire::FieldRow& row) const;

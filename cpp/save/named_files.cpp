@@ -89,10 +89,8 @@ void rename_locations(const model::Document& document, const NewLocations& names
         if (renamed == names.end() || renamed->second == text) return;
         found.push_back({message, row, renamed->second});
     };
-    const wire::FieldRow& entries = field<"TensorProto.external_data">;
     model::for_each_tensor(document, [&](const std::string&, const onnx::Message& tensor) {
-        tensor.for_each_value(entries, [&](const wire::Field& value) {
-            const onnx::Message entry = tensor.inner(entries, value);
+        tensor.for_each_child(field<"TensorProto.external_data">, [&](const onnx::Message& entry) {
             if (entry.text(field<"StringStringEntryProto.key">) == "location") {
                 note(entry, field<"StringStringEntryProto.value">);
             }

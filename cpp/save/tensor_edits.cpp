@@ -155,8 +155,7 @@ void TensorEdits::replace_metadata(const onnx::Message& model, std::string_view 
     const wire::FieldRow& row = field<"ModelProto.metadata_props">;
     std::vector<std::uint64_t> old;
     std::uint64_t ordinal = 0;
-    document_.index(model)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message entry = model.inner(row, value);
+    document_.index(model)->for_each_child(row, [&](const onnx::Message& entry) {
         if (entry.text(field<"StringStringEntryProto.key">).starts_with(prefix)) {
             old.push_back(ordinal);
         }

@@ -18,8 +18,7 @@ std::string viewed_file(const model::Document& model) {
     const wire::FieldRow& row = onnx::field<"ModelProto.metadata_props">;
     const onnx::Message root = model.root();
     std::string file;
-    model.index(root)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message entry = root.inner(row, value);
+    model.index(root)->for_each_child(row, [&](const onnx::Message& entry) {
         if (entry.text(onnx::field<"StringStringEntryProto.key">) == key_of("file")) {
             file = plain_location(entry.text(onnx::field<"StringStringEntryProto.value">));
         }

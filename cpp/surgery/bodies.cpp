@@ -18,9 +18,8 @@ std::vector<PlacedBody> all_functions(const model::Document& document) {
     const onnx::Message root = document.root();
     const wire::FieldRow& list = onnx::field<"ModelProto.functions">;
     std::size_t position = 0;
-    document.index(root)->for_each(list, [&](const wire::Field& element) {
-        found.push_back(
-            {"functions[" + std::to_string(position++) + "]", root.inner(list, element)});
+    document.index(root)->for_each_child(list, [&](const onnx::Message& element) {
+        found.push_back({"functions[" + std::to_string(position++) + "]", element});
     });
     return found;
 }

@@ -15,8 +15,7 @@ using onnx::Message;
 CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of) {
     const Message root = document.root();
     const wire::FieldRow& list = field<"ModelProto.functions">;
-    document.index(root)->for_each(list, [&](const wire::Field& element) {
-        const Message function = root.inner(list, element);
+    document.index(root)->for_each_child(list, [&](const Message& function) {
         auto needed =
             std::make_unique<Needed>(document, function, document.limits().depth + 1, of, true);
         needed->need_outputs();

@@ -42,8 +42,7 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
     for (const auto* const list :
          {&field<"GraphProto.input">, &field<"GraphProto.output">, &kTensors}) {
         const wire::FieldRow& name = *model::naming_field(*list);
-        fields->for_each(
-            *list, [&](const wire::Field& each) { count(graph.inner(*list, each).text(name)); });
+        fields->for_each_child(*list, [&](const Message& each) { count(each.text(name)); });
     }
     if (annotated) {  // here, or in subgraphs
         model::CapturedUses uses(
@@ -59,8 +58,7 @@ std::vector<Message> candidates(const model::Document& document, const Message& 
             [&](const Message& entry, const wire::FieldRow& row) { count(entry.text(row)); });
     }
     std::vector<Message> found;
-    fields->for_each(kTensors, [&](const wire::Field& each) {
-        Message tensor = graph.inner(kTensors, each);
+    fields->for_each_child(kTensors, [&](Message tensor) {
         if (counts[*names.find(tensor.text(field<"TensorProto.name">))] == 1)
             found.push_back(std::move(tensor));
     });

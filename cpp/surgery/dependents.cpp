@@ -137,8 +137,8 @@ void Dependents::enter_nodes(const Message& body, const std::string& path,
                              std::uint32_t depth_left) {
     const wire::FieldRow& nodes = model::nodes_of(body);
     std::uint64_t position = 0;
-    body.for_each_value(nodes, [&](const wire::Field& each) {
-        const model::Node node(body.inner(nodes, each));
+    body.for_each_child(nodes, [&](const Message& each) {
+        const model::Node node(each);
         enter({node.message(), position++, sizes_taken_by(node.op_type(), node.domain()), true},
               path, depth_left);
     });

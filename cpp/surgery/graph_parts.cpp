@@ -32,8 +32,7 @@ void forget_in(const model::Document& document, const Message& body, const wire:
 // Gives a ValueInfoProto the type of a tensor.
 void describe(const model::Document& document, const Message& info, const tensor::Header& header) {
     const Message type = model::make_present(document, info, field<"ValueInfoProto.type">);
-    const wire::FieldRow& member = field<"TypeProto.tensor_type">;
-    const Message tensor = model::make_present(document, type, member);
+    const Message tensor = model::make_present(document, type, field<"TypeProto.tensor_type">);
     set_number(document, tensor, field<"TypeProto.Tensor.elem_type">, header.data_type);
     const Message shape =
         model::make_present(document, tensor.current(), field<"TypeProto.Tensor.shape">);

@@ -109,8 +109,8 @@ void erase_if(const model::Document& document, const onnx::Message& holder,
     const onnx::Message now = holder.current();
     std::vector<std::uint64_t> gone;
     std::uint64_t position = 0;
-    document.index(now)->for_each(list, [&](const wire::Field& each) {
-        if (is_gone(now.inner(list, each))) gone.push_back(position);
+    document.index(now)->for_each_child(list, [&](const onnx::Message& each) {
+        if (is_gone(each)) gone.push_back(position);
         ++position;
     });
     if (!gone.empty()) model::erase(document, now, list, gone);

@@ -77,8 +77,7 @@ void InlinedCalls::add_called(const Message& call, const Message& function,
                               const wire::FieldRow& nodes, const Add& add) const {
     const InlinedBody& body = shared_.bodies.emplace_back(shared_, *this, call, function);
     const wire::FieldRow& list = field<"FunctionProto.node">;
-    function.for_each_value(list, [&](const wire::Field& each) {
-        const Message node = function.inner(list, each);
+    function.for_each_child(list, [&](const Message& node) {
         if (const Message* const called = shared_.find_called(node)) {
             body.add_called(node, *called, nodes, add);
         } else {
@@ -88,8 +87,7 @@ void InlinedCalls::add_called(const Message& call, const Message& function,
     body.add_identities(nodes, add);
     const wire::FieldRow& infos = field<"FunctionProto.value_info">;
     const wire::FieldRow& to = &nodes == &list ? infos : field<"GraphProto.value_info">;
-    function.for_each_value(infos, [&](const wire::Field& each) {
-        const Message info = function.inner(infos, each);
+    function.for_each_child(infos, [&](const Message& info) {
         if (body.is_inner(info.text(field<"ValueInfoProto.name">))) add(to, info, body);
     });
 }
@@ -113,9 +111,7 @@ InlinedBody::InlinedBody(Inlining& shared, const InlinedCalls& around, const Mes
     }
     bind_attributes(around, call, function);
     shared.name_count += 2 + formal_.size() + attributes_.size();  // the body is as large as two
-    call.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
-        metadata_.push_back(call.inner(kNodeMetadata, each));
-    });
+    call.for_each_child(kNodeMetadata, [&](const Message& each) { metadata_.push_back(each); });
 }
 
 void InlinedBody::for_each_metadata(const std::function<void(const Message&)>& visit) const {
@@ -176,9 +172,8 @@ void InlinedBody::extend(const Message& original, const Add& add) const {
     for_each_metadata([&](const Message& entry) {
         if (!keys) {
             keys.emplace();
-            original.for_each_value(kNodeMetadata, [&](const wire::Field& each) {
-                keys->insert(key_of(original.inner(kNodeMetadata, each)));
-            });
+            original.for_each_child(kNodeMetadata,
+                                    [&](const Message& each) { keys->insert(key_of(each)); });
         }
         if (keys->insert(key_of(entry)).second) add(kNodeMetadata, entry, kSame);
     });

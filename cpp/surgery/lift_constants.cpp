@@ -102,17 +102,16 @@ std::vector<Constant> constants(const model::Document& document, const Message& 
     model::NameTable outputs;
     const wire::FieldRow& list = field<"GraphProto.output">;
     const auto fields = document.index(graph);
-    fields->for_each(list, [&](const wire::Field& each) {
-        outputs.add(graph.inner(list, each).text(field<"ValueInfoProto.name">));
-    });
+    fields->for_each_child(
+        list, [&](const Message& each) { outputs.add(each.text(field<"ValueInfoProto.name">)); });
     const wire::FieldRow& nodes = field<"GraphProto.node">;
     std::uint64_t position = 0;
     std::shared_ptr<model::FollowedUses> uses;
     // Each name once: a hostile file has very many constants of one name.
     model::NameTable asked(model::NameTable::Text::copied);
     std::vector<bool> is_made_inside;
-    fields->for_each(nodes, [&](const wire::Field& each) {
-        auto lifted = lifted_constant(graph.inner(nodes, each), min_bytes);
+    fields->for_each_child(nodes, [&](const Message& each) {
+        auto lifted = lifted_constant(each, min_bytes);
         const std::uint64_t node = position++;
         if (!lifted || outputs.find(lifted->name)) return;
         // All subgraphs see an initializer, also those of nodes before the Constant.

@@ -43,8 +43,7 @@ struct MergePart {
 
     template <class Visit>
     static void for_each(const onnx::Message& message, const wire::FieldRow& row, Visit&& visit) {
-        message.for_each_value(row,
-                               [&](const wire::Field& each) { visit(message.inner(row, each)); });
+        message.for_each_child(row, [&](const onnx::Message& each) { visit(each); });
     }
 
     const model::Document& document;

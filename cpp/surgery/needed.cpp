@@ -96,9 +96,8 @@ std::unique_ptr<Needed> Needed::inner(const Message& graph, std::uint32_t depth_
 // Graphs that are defaults of the attributes of a function take the places of references in its
 // nodes: nothing goes from them.
 void Needed::read_defaults(std::uint32_t depth_left) {
-    const wire::FieldRow& list = field<"FunctionProto.attribute_proto">;
-    fields_->for_each(list, [&](const wire::Field& each) {
-        const model::Attribute attribute(message().inner(list, each));
+    fields_->for_each_child(field<"FunctionProto.attribute_proto">, [&](const Message& each) {
+        const model::Attribute attribute(each);
         if (!attribute.may_hold_graph()) return;
         attribute.for_each_graph([&](const Message& graph) {
             defaults_.push_back(inner(graph, depth_left, Of::all_nodes, [&](std::string_view name) {
@@ -137,14 +136,12 @@ void Needed::read_lists() {
 void Needed::read_annotations() {
     const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
     const wire::FieldRow& row = field<"TensorAnnotation.quant_parameter_tensor_names">;
-    fields_->for_each(list, [&](const wire::Field& element) {
-        const Message annotation = message().inner(list, element);
+    fields_->for_each_child(list, [&](const Message& annotation) {
         const std::string_view name = annotation.text(field<"TensorAnnotation.tensor_name">);
         const std::uint32_t value = id_of(name);
         // Of a value around this graph: the annotation stays, and needs it.
         if (!is_made_here(value) && !name.empty()) need_id(value);
-        annotation.for_each_value(row, [&](const wire::Field& each) {
-            const Message entry = annotation.inner(row, each);
+        annotation.for_each_child(row, [&](const Message& entry) {
             const std::string_view parameter = entry.text(field<"StringStringEntryProto.value">);
             if (!parameter.empty()) parameters_.emplace_back(value, id_of(parameter));
         });
@@ -165,9 +162,8 @@ void Needed::need_outputs() {
         });
         return;
     }
-    const wire::FieldRow& list = field<"GraphProto.output">;
-    fields_->for_each(list, [&](const wire::Field& each) {
-        const auto name = message().inner(list, each).text(field<"ValueInfoProto.name">);
+    fields_->for_each_child(field<"GraphProto.output">, [&](const Message& each) {
+        const auto name = each.text(field<"ValueInfoProto.name">);
         if (!name.empty()) need_id(id_of(name));
     });
 }

@@ -62,8 +62,7 @@ class Pruning {
             std::vector<std::string_view> bound;
             for (const auto* const list : {&field<"TrainingInfoProto.initialization_binding">,
                                            &field<"TrainingInfoProto.update_binding">}) {
-                training.for_each_value(*list, [&](const wire::Field& each) {
-                    const Message entry = training.inner(*list, each);
+                training.for_each_child(*list, [&](const Message& entry) {
                     bound.push_back(entry.text(field<"StringStringEntryProto.key">));
                     bound.push_back(entry.text(field<"StringStringEntryProto.value">));
                 });

@@ -50,13 +50,11 @@ void find_beside_nodes(const model::NodeValues& body, Annotated&& annotated, Use
     const Message& message = body.fields()->message();
     if (is_function(message)) return;
     const wire::FieldRow& list = field<"GraphProto.quantization_annotation">;
-    body.fields()->for_each(list, [&](const wire::Field& element) {
-        const Message annotation = message.inner(list, element);
+    body.fields()->for_each_child(list, [&](const Message& annotation) {
         const std::string_view of = annotation.text(kAnnotated);
         annotated(of, annotation, of);
         const wire::FieldRow& row = field<"TensorAnnotation.quant_parameter_tensor_names">;
-        annotation.for_each_value(row, [&](const wire::Field& each) {
-            const Message entry = annotation.inner(row, each);
+        annotation.for_each_child(row, [&](const Message& entry) {
             annotated(entry.text(field<"StringStringEntryProto.value">), entry, of);
         });
     });
