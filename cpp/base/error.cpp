@@ -35,6 +35,21 @@ std::string in_quotes(std::string_view text) {
     return out;
 }
 
+void TextPart::append_to(std::string& text) const {
+    switch (kind_) {
+        case Kind::text: text += text_; break;
+        case Kind::input: text += in_quotes(text_); break;
+        case Kind::number: text += std::to_string(number_); break;
+        case Kind::negative: text += std::to_string(static_cast<std::int64_t>(number_)); break;
+    }
+}
+
+std::string text_from(std::initializer_list<TextPart> parts) {
+    std::string text;
+    for (const TextPart& part : parts) part.append_to(text);
+    return text;
+}
+
 void fail_at(const char* code, const std::string& path, const std::string& reason) {
     Error error(code, in_quotes(path) + reason);
     error.file = path;

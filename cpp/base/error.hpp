@@ -1,8 +1,10 @@
 // The exceptions of the core: Error for bad input, FileError for failures of the operating system.
-// A mistake in onnxmap itself is an assert.
+// A mistake in onnxmap itself is an assert. Their texts, and those of findings, are made of parts.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -11,6 +13,43 @@
 #include <utility>
 
 namespace onnxmap {
+
+/// Text of the input with control characters, backslashes and the quote escaped.
+[[nodiscard]] std::string escaped(std::string_view text, char quote);
+
+/// Text of the input for an error text: control characters escaped, cut at 200 characters.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// A part of a text: in_quotes() of it.
+struct Quoted {
+    std::string_view text;
+};
+
+/// A part of a text, which views what it is made of: text as it is, a number, or text of the input.
+class TextPart {
+  public:
+    TextPart(std::string_view text) : text_(text) {}
+    TextPart(const char* text) : text_(text) {}
+    TextPart(const std::string& text) : text_(text) {}
+    TextPart(Quoted input) : text_(input.text), kind_(Kind::input) {}
+    template <std::integral Number>
+        requires(sizeof(Number) > 1 || std::same_as<Number, std::uint8_t>)
+    TextPart(Number number)
+        : number_(static_cast<std::uint64_t>(number)),
+          kind_(number < 0 ? Kind::negative : Kind::number) {}
+
+    void append_to(std::string& text) const;
+
+  private:
+    enum class Kind : std::uint8_t { text, input, number, negative };
+
+    std::string_view text_ = {};
+    std::uint64_t number_ = 0;
+    Kind kind_ = Kind::text;
+};
+
+/// `text_from({"element ", i, " of ", Quoted(name)})`
+[[nodiscard]] std::string text_from(std::initializer_list<TextPart> parts);
 
 class Failure : public std::runtime_error {
   public:
@@ -22,6 +61,8 @@ class Error : public Failure {
   public:
     Error(std::string code_, const std::string& message)
         : Failure(message), code(std::move(code_)) {}
+    Error(std::string code_, std::initializer_list<TextPart> message)
+        : Error(std::move(code_), text_from(message)) {}
 
     std::string code;
     std::optional<std::uint64_t> offset;  // of the byte where the bad item starts, in the file
@@ -65,11 +106,5 @@ template <class Call>
         return std::nullopt;
     }
 }
-
-/// Text of the input with control characters, backslashes and the quote escaped.
-[[nodiscard]] std::string escaped(std::string_view text, char quote);
-
-/// Text of the input for an error text: control characters escaped, cut at 200 characters.
-[[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace onnxmap

@@ -46,9 +46,9 @@ void check_dense(const SparseTensor& self, const std::string& what, const py::in
     if (!(nbytes > most)) return;
     constexpr std::size_t kLongest = 200;
     const std::string name(core_of(self).name().substr(0, kLongest));
-    throw Error("limit.dense_bytes", "sparse tensor " + in_quotes(name) + " needs " + what +
-                                         ", but the limit is " + to_printable(py::str(most)) +
-                                         "; raise it with " + remedy);
+    throw Error("limit.dense_bytes",
+                {"sparse tensor ", Quoted(name), " needs ", what, ", but the limit is ",
+                 to_printable(py::str(most)), "; raise it with ", remedy});
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ const char* range_in_words(wire::Type type) noexcept {
 }
 
 [[noreturn]] void fail_range(const wire::FieldRow& row, const py::handle& value) {
-    throw py::value_error(std::string(row.name) +
-                          ": value out of range: " + to_printable(py::str(value)) +
-                          "; the field holds " + range_in_words(row.type));
+    throw py::value_error(
+        text_from({row.name, ": value out of range: ", to_printable(py::str(value)),
+                   "; the field holds ", range_in_words(row.type)}));
 }
 
 // An int, from what Python accepts as an index, but no bool.
@@ -97,13 +97,11 @@ std::int32_t enum_number(const wire::FieldRow& row, const py::handle& value) {
         for (const wire::EnumValue& member : members.values) {
             if (member.name == name) return member.number;
         }
-        throw py::value_error(std::string(row.name) + ": " + std::string(members.name) +
-                              " has no member " + name);
+        throw py::value_error(text_from({row.name, ": ", members.name, " has no member ", name}));
     }
     const auto number = signed_number<std::int32_t>(row, value);
     if (members.find(number) == nullptr) {
-        throw py::value_error(std::string(row.name) + ": " + std::string(members.name) +
-                              " has no member " + std::to_string(number));
+        throw py::value_error(text_from({row.name, ": ", members.name, " has no member ", number}));
     }
     return number;
 }

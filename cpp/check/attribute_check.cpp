@@ -46,28 +46,25 @@ void check_reference(Findings& findings, const AttributeParts& parts, const Fiel
                      const Owner* owner) {
     const model::NameTable* const attributes = owner == nullptr ? nullptr : owner->attributes;
     if (attributes == nullptr) {
-        findings.add(Rule::attribute_reference, path, [&] {
-            return "it refers to the attribute " + in_quotes(parts.reference) +
-                   " of a function, and its node is in none";
-        });
+        findings.add(Rule::attribute_reference, path,
+                     {"it refers to the attribute ", Quoted(parts.reference),
+                      " of a function, and its node is in none"});
     } else if (!attributes->find(parts.reference)) {
         findings.add(Rule::attribute_reference_name, path,
-                     [&] { return "the function has no attribute " + in_quotes(parts.reference); });
+                     {"the function has no attribute ", Quoted(parts.reference)});
     }
     if (parts.value != nullptr) {
-        findings.add(Rule::attribute_reference_value, path, [&] {
-            return "it refers to " + in_quotes(parts.reference) + ", and has a value in " +
-                   std::string(parts.value->name);
-        });
+        findings.add(
+            Rule::attribute_reference_value, path,
+            {"it refers to ", Quoted(parts.reference), ", and has a value in ", parts.value->name});
     }
 }
 
 void check_value_fields(Findings& findings, const AttributeParts& parts, const FieldPath& path) {
     if (parts.other != nullptr) {
-        findings.add(Rule::attribute_value, path, [&] {
-            return "it has values in two fields: " + std::string(parts.value->name) + " and " +
-                   std::string(parts.other->name);
-        });
+        findings.add(
+            Rule::attribute_value, path,
+            {"it has values in two fields: ", parts.value->name, " and ", parts.other->name});
         return;
     }
     const auto type = static_cast<std::size_t>(parts.type.value_or(0));
@@ -77,12 +74,11 @@ void check_value_fields(Findings& findings, const AttributeParts& parts, const F
     if (parts.value == nullptr) {
         if (expected->repeated()) return;  // an empty list
         findings.add(Rule::attribute_no_value, path,
-                     [&] { return "its type needs a value in " + std::string(expected->name); });
+                     {"its type needs a value in ", expected->name});
     } else if (parts.value != expected) {
-        findings.add(Rule::attribute_value, path, [&] {
-            return "its type needs a value in " + std::string(expected->name) +
-                   ", and the value is in " + std::string(parts.value->name);
-        });
+        findings.add(Rule::attribute_value, path,
+                     {"its type needs a value in ", expected->name, ", and the value is in ",
+                      parts.value->name});
     }
 }
 
@@ -171,11 +167,10 @@ void check_attribute_messages(Checking& checking, const onnx::Message& attribute
     for (const wire::FieldRow* const row : kValueFields) {
         if (row == nullptr || !row->is_message()) continue;
         if (row->repeated()) {
-            std::uint64_t i = 0;
-            attribute.for_each_value(*row, [&](const wire::Field& value) {
-                check_message(checking, attribute.inner(*row, value), FieldPath{&path, row, i++},
-                              body);
-            });
+            for_each_child(attribute, *row, path,
+                           [&](const onnx::Message& value, const FieldPath& at) {
+                               check_message(checking, value, at, body);
+                           });
         } else if (const auto child = attribute.child(*row)) {
             check_message(checking, *child, FieldPath{&path, row}, body);
         }

@@ -84,17 +84,16 @@ void BodyCheck::judge_inputs(Checking& checking, const FieldPath& path, const Bo
         const SignatureTypes::Input* const given = types.find_input(skipped_ + i++);
         if (given == nullptr || !types_differ(input.type, given->type)) continue;
         const FieldPath at{&path, &field<"GraphProto.input">, input.position};
-        checking.found(Rule::operator_body, at, [&] {
-            return "the graph takes " + input.type.text() + ", and " + type_text(checking, *given);
-        });
+        checking.found(
+            Rule::operator_body, at,
+            {"the graph takes ", input.type.text(), ", and ", type_text(checking, *given)});
     }
 }
 
 void BodyCheck::judge_outputs(Checking& checking, const FieldPath& path, const BodyTypes& body) {
     const auto found = [&](std::size_t i, const char* what, onnx::ValueType other) {
-        checking.found(Rule::operator_body, FieldPath{&path, &field<"GraphProto.output">, i}, [&] {
-            return "the value is " + body.outputs[i].text() + what + other.text();
-        });
+        checking.found(Rule::operator_body, FieldPath{&path, &field<"GraphProto.output">, i},
+                       {"the value is ", body.outputs[i].text(), what, other.text()});
     };
     for (std::size_t i = 0; i < body.outputs.size(); ++i) {
         const onnx::ValueType type = body.outputs[i];

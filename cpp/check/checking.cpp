@@ -123,23 +123,21 @@ void Checking::report_not_described(const FieldPath& root) {
 void check_field_version(std::int64_t ir_version, Findings& findings, const wire::FieldRow& row,
                          std::int64_t since, const FieldPath& path) {
     if (ir_version >= since) return;
-    findings.add(Rule::model_field_version, FieldPath{&path, &row}, [&] {
-        return "IR version " + std::to_string(ir_version) + " has no " + std::string(row.name) +
-               "; version " + std::to_string(since) + " added it";
-    });
+    findings.add(
+        Rule::model_field_version, FieldPath{&path, &row},
+        {"IR version ", ir_version, " has no ", row.name, "; version ", since, " added it"});
 }
 
 void check_reverse_dns(Findings& findings, Rule rule, std::string_view domain,
                        const FieldPath& path) {
     if (plain_domain(domain).empty() || is_reverse_dns(domain)) return;
-    findings.add(rule, path,
-                 [&] { return in_quotes(domain) + " is not a name in reverse DNS form"; });
+    findings.add(rule, path, {Quoted(domain), " is not a name in reverse DNS form"});
 }
 
 void check_identifier(Findings& findings, std::string_view name, const FieldPath& path) {
     if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
     findings.add(Rule::graph_identifier, path,
-                 [&] { return "the name " + in_quotes(name) + " is not an identifier of C"; });
+                 {"the name ", Quoted(name), " is not an identifier of C"});
 }
 
 }  // namespace onnxmap::check

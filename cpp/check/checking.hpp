@@ -131,6 +131,9 @@ struct Checking {
     void found(Rule rule, const FieldPath& path, Message&& message) {
         findings.add(rule, path, std::forward<Message>(message));
     }
+    void found(Rule rule, const FieldPath& path, std::initializer_list<TextPart> message) {
+        findings.add(rule, path, message);
+    }
 };
 
 /// With the rule that the IR version has a field, which is set; `since`: the first one that has it.

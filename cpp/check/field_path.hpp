@@ -23,6 +23,15 @@ struct FieldPath {
     [[nodiscard]] std::string text() const;
 };
 
+/// Calls visit(message, path) for each message of a repeated field of the message at `path`.
+template <class Visit>
+void for_each_child(const onnx::Message& message, const wire::FieldRow& row, const FieldPath& path,
+                    Visit&& visit) {
+    std::uint64_t i = 0;
+    message.for_each_child(
+        row, [&](const onnx::Message& child) { visit(child, FieldPath{&path, &row, i++}); });
+}
+
 /// Paths that outlive the functions that entered them.
 class KeptFieldPaths {
   public:

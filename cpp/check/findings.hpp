@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,10 +34,14 @@ class Findings {
 
     [[nodiscard]] bool wants(Rule rule) const { return wanted_[index(rule)]; }
 
-    /// Adds a finding. `message()` makes the sentence that says what is wrong.
+    /// Adds a finding. `message` is the sentence that says what is wrong, or its parts, or makes
+    /// it.
     template <std::invocable Message>
     void add(Rule rule, const FieldPath& path, Message&& message) {
         if (count(rule)) found_.push_back({rule, path.text(), message()});
+    }
+    void add(Rule rule, const FieldPath& path, std::initializer_list<TextPart> message) {
+        if (count(rule)) found_.push_back({rule, path.text(), text_from(message)});
     }
     void add(Rule rule, const FieldPath& path, const char* message) {
         if (count(rule)) found_.push_back({rule, path.text(), message});

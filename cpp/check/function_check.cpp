@@ -38,9 +38,8 @@ class Parameters {
 
     void add(std::string_view name, const FieldPath& path) {
         if (names_.add(name).is_new) return;
-        checking_.found(Rule::function_parameter_repeated, path, [&] {
-            return "the function has two " + std::string(kind_) + "s " + in_quotes(name);
-        });
+        checking_.found(Rule::function_parameter_repeated, path,
+                        {"the function has two ", kind_, "s ", Quoted(name)});
     }
 
   private:
@@ -62,8 +61,7 @@ template <class Visit>
 void for_each_default(const onnx::Message& function, const FieldPath& path, Visit&& visit) {
     const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
     std::uint64_t i = 0;
-    function.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message attribute = function.inner(row, value);
+    function.for_each_child(row, [&](const onnx::Message& attribute) {
         const AttributeParts parts = parts_of(attribute);
         visit(attribute, parts, FieldPath{&path, &row, i++, parts.name});
     });
@@ -96,10 +94,7 @@ void check_function_imports(Checking& checking, const onnx::Message& function,
                             const FieldPath& path, const KnownOperators* own,
                             const KnownOperators* of_model) {
     const wire::FieldRow& row = field<"FunctionProto.opset_import">;
-    std::uint64_t i = 0;
-    function.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message import = function.inner(row, value);
-        const FieldPath at{&path, &row, i++};
+    for_each_child(function, row, path, [&](const onnx::Message& import, const FieldPath& at) {
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         const auto in_model = checking.imports.find(domain);
@@ -108,18 +103,16 @@ void check_function_imports(Checking& checking, const onnx::Message& function,
             of_model->describes(domain)) {
             return;
         }
-        checking.found(Rule::function_opset_import, at, [&] {
-            return "the function imports version " + std::to_string(version) + " of " +
-                   in_quotes(domain) + ", and the model version " + std::to_string(*in_model);
-        });
+        checking.found(Rule::function_opset_import, at,
+                       {"the function imports version ", version, " of ", Quoted(domain),
+                        ", and the model version ", *in_model});
     });
 }
 
 void check_value_infos(Checking& checking, const onnx::Message& function, const FieldPath& path) {
     const wire::FieldRow& row = field<"FunctionProto.value_info">;
-    std::uint64_t i = 0;
-    function.for_each_value(row, [&](const wire::Field& value) {
-        check_value_info(checking, function.inner(row, value), FieldPath{&path, &row, i++}, false);
+    for_each_child(function, row, path, [&](const onnx::Message& value, const FieldPath& at) {
+        check_value_info(checking, value, at, false);
     });
 }
 
@@ -141,9 +134,8 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     if (name.empty()) checking.found(Rule::function_name, path, "the function has no name");
     check_identifier(checking.findings, name, path);
     if (plain_domain(domain).empty() && !checking.set) {
-        checking.found(Rule::function_standard_domain, path, [&] {
-            return "the function " + in_quotes(name) + " is in the default domain";
-        });
+        checking.found(Rule::function_standard_domain, path,
+                       {"the function ", Quoted(name), " is in the default domain"});
     }
     Imports imports;
     note_imports(checking, function, field<"FunctionProto.opset_import">, path, imports);
@@ -178,9 +170,8 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
                   [&](std::string_view output, const FieldPath& at) {
                       outputs.add(output, at);
                       if (checking.visible.is_visible(checking.visible.id(output))) return;
-                      checking.found(Rule::function_output_undefined, at, [&] {
-                          return "nothing defines the output " + in_quotes(output);
-                      });
+                      checking.found(Rule::function_output_undefined, at,
+                                     {"nothing defines the output ", Quoted(output)});
                   });
     check_value_infos(checking, function, path);
     check_metadata(checking.findings, function, field<"FunctionProto.metadata_props">, path);
@@ -190,29 +181,23 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
 
 void note_imports(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
                   const FieldPath& path, Imports& imports) {
-    std::uint64_t i = 0;
-    parent.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message import = parent.inner(row, value);
-        const FieldPath at{&path, &row, i++};
+    for_each_child(parent, row, path, [&](const onnx::Message& import, const FieldPath& at) {
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         if (version < 1) {
-            checking.found(Rule::model_opset_import_version, at, [&] {
-                return "the version of " + in_quotes(domain) + " is " + std::to_string(version);
-            });
+            checking.found(Rule::model_opset_import_version, at,
+                           {"the version of ", Quoted(domain), " is ", version});
         }
         for (const onnx::OperatorDomain& known : onnx::operator_domains()) {
             if (known.name != plain_domain(domain) || version <= known.newest) continue;
-            checking.found(Rule::model_opset_import_future, at, [&] {
-                return "the version is " + std::to_string(version) +
-                       ", and the newest that onnxmap knows is " + std::to_string(known.newest);
-            });
+            checking.found(Rule::model_opset_import_future, at,
+                           {"the version is ", version, ", and the newest that onnxmap knows is ",
+                            known.newest});
         }
         check_reverse_dns(checking.findings, Rule::model_opset_import_domain, domain, at);
         if (!imports.add(domain, version)) {
-            checking.found(Rule::model_opset_import_repeated, at, [&] {
-                return "the domain " + in_quotes(domain) + " is imported twice";
-            });
+            checking.found(Rule::model_opset_import_repeated, at,
+                           {"the domain ", Quoted(domain), " is imported twice"});
         }
     });
 }
@@ -247,10 +232,9 @@ void note_functions(Checking& checking, const onnx::Message& parent, const wire:
                 note_signature(function, checking.functions.signature(added.position));
                 return;
             }
-            checking.found(Rule::function_repeated, path, [&] {
-                return "another function before it has the name " + in_quotes(name) +
-                       " in the same domain, and the same overload";
-            });
+            checking.found(Rule::function_repeated, path,
+                           {"another function before it has the name ", Quoted(name),
+                            " in the same domain, and the same overload"});
         });
 }
 
@@ -273,12 +257,12 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
         if (may_be_unused || checking.functions.signature(position).is_used) continue;
         const auto [index, name] = by_position[position];
         checking.found(Rule::function_unused, FieldPath{&root, &row, index},
-                       [&] { return "nothing calls the function " + in_quotes(name); });
+                       {"nothing calls the function ", Quoted(name)});
     }
     for (const std::uint32_t position : checking.functions.recursive()) {
         const auto [index, name] = by_position[position];
         checking.found(Rule::function_recursion, FieldPath{&root, &row, index},
-                       [&] { return "the function " + in_quotes(name) + " calls itself"; });
+                       {"the function ", Quoted(name), " calls itself"});
     }
 }
 

@@ -185,19 +185,18 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const onnx::Mess
     const unsigned marks = checking_.visible.here(checking_.visible.id(name));
     const bool is_segment = tensor::is_segment(tensor);
     if ((marks & Mark::is_initializer) != 0 && !is_segment) {
-        checking_.found(Rule::graph_initializer_repeated, path, [&] {
-            return "another initializer before it has the name " + in_quotes(name);
-        });
+        checking_.found(Rule::graph_initializer_repeated, path,
+                        {"another initializer before it has the name ", Quoted(name)});
     }
     const bool is_input = (marks & Mark::is_input) != 0;
     const bool has_constants = checking_.ir_version >= kFirstWithConstants;
     if (!is_input && !has_constants && kind_ != GraphKind::algorithm) {
         checking_.found(Rule::graph_initializer_input, path,
-                        [&] { return in_quotes(name) + " is not an input of the graph"; });
+                        {Quoted(name), " is not an input of the graph"});
     }
     if (is_input && has_constants && kind_ == GraphKind::subgraph) {
         checking_.found(Rule::graph_initializer_default, path,
-                        [&] { return in_quotes(name) + " is an input of the subgraph, too"; });
+                        {Quoted(name), " is an input of the subgraph, too"});
     }
     const bool is_dense = path.row == &field<"GraphProto.initializer">;
     if (is_input && is_dense) check_default(tensor, path);
@@ -246,10 +245,9 @@ void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& pat
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
     if (kind == nullptr) return;
     if (kind == &field<"TypeProto.tensor_type"> && fits(tensor, *type->child(*kind))) return;
-    checking_.found(Rule::graph_initializer_type, path, [&] {
-        return "the initializer " + in_quotes(name) +
-               " has another element type or shape than the input of its name";
-    });
+    checking_.found(Rule::graph_initializer_type, path,
+                    {"the initializer ", Quoted(name),
+                     " has another element type or shape than the input of its name"});
 }
 
 void GraphCheck::check_outputs() {
@@ -264,16 +262,15 @@ void GraphCheck::check_outputs() {
         const bool is_own = (visible.here(id) & VisibleValues::kDefined) != 0;
         if (!is_own && !visible.is_visible(id)) {
             checking_.found(Rule::graph_output_undefined, path,
-                            [&] { return "nothing defines the output " + in_quotes(name); });
+                            {"nothing defines the output ", Quoted(name)});
         } else if (!is_own && kind_ == GraphKind::subgraph) {
-            checking_.found(Rule::graph_output_undefined, path, [&] {
-                return "the output " + in_quotes(name) + " is a value of a graph around this one";
-            });
+            checking_.found(
+                Rule::graph_output_undefined, path,
+                {"the output ", Quoted(name), " is a value of a graph around this one"});
         }
         if ((visible.here(id) & Mark::is_output) != 0) {
-            checking_.found(Rule::graph_output_repeated, path, [&] {
-                return "another output before it has the name " + in_quotes(name);
-            });
+            checking_.found(Rule::graph_output_repeated, path,
+                            {"another output before it has the name ", Quoted(name)});
         }
         const bool is_made = (visible.here(id) & Mark::is_made) != 0;
         if (is_own && !is_made) check_described(output, id, path);
@@ -291,16 +288,14 @@ void GraphCheck::check_value_infos() {
                  const VisibleValues::Id id = visible.id(name);
                  const unsigned marks = visible.here(id);
                  if ((marks & Mark::is_described) != 0) {
-                     checking_.found(Rule::graph_value_info_repeated, path, [&] {
-                         return "another entry before it describes " + in_quotes(name);
-                     });
+                     checking_.found(Rule::graph_value_info_repeated, path,
+                                     {"another entry before it describes ", Quoted(name)});
                  } else if ((marks & (Mark::is_input | Mark::is_output)) != 0) {
-                     checking_.found(Rule::graph_value_info_inner, path, [&] {
-                         return in_quotes(name) + " is an input or output of the graph";
-                     });
+                     checking_.found(Rule::graph_value_info_inner, path,
+                                     {Quoted(name), " is an input or output of the graph"});
                  } else if ((marks & VisibleValues::kDefined) == 0) {
                      checking_.found(Rule::graph_value_info_inner, path,
-                                     [&] { return "the graph has no value " + in_quotes(name); });
+                                     {"the graph has no value ", Quoted(name)});
                  }
                  if ((marks & Mark::is_initializer) != 0) check_described(value, id, path);
                  visible.mark(id, Mark::is_described);
@@ -315,15 +310,14 @@ void GraphCheck::check_described(const onnx::Message& value, VisibleValues::Id i
     const onnx::ValueType own = checking_.visible.type(id);
     if (told.is_known() && own.is_known() && told != own) {
         checking_.found(Rule::value_type, path,
-                        [&] { return "the value is " + own.text() + ", and here " + told.text(); });
+                        {"the value is ", own.text(), ", and here ", told.text()});
     }
     const Known& here = checking_.shapes.at(told_shape(checking_.shapes, value));
     const Known& known = checking_.shapes.at(checking_.visible.shape(id));
     if (!contradict(here, known)) return;
-    checking_.found(Rule::value_shape, path, [&] {
-        return "the shape of the value is " + shape_text(*known.dims) + ", and here " +
-               shape_text(*here.dims);
-    });
+    checking_.found(Rule::value_shape, path,
+                    {"the shape of the value is ", shape_text(*known.dims), ", and here ",
+                     shape_text(*here.dims)});
 }
 
 // Training graphs use the initializers of the main graph, and bind them by name. A graph without
@@ -332,52 +326,46 @@ void GraphCheck::check_unused() {
     if (checking_.has_training || fields_->count(field<"GraphProto.node">) == 0) return;
     for (const auto& [id, index] : initializers_) {
         if ((checking_.visible.here(id) & (Mark::is_used | Mark::is_output)) != 0) continue;
-        checking_.found(Rule::graph_initializer_unused,
-                        FieldPath{&path_, &field<"GraphProto.initializer">, index}, [&] {
-                            return "nothing uses the initializer " +
-                                   in_quotes(checking_.visible.names().name(id));
-                        });
+        checking_.found(
+            Rule::graph_initializer_unused,
+            FieldPath{&path_, &field<"GraphProto.initializer">, index},
+            {"nothing uses the initializer ", Quoted(checking_.visible.names().name(id))});
     }
 }
 
 void GraphCheck::check_annotations() {
-    const wire::FieldRow& parameters = field<"TensorAnnotation.quant_parameter_tensor_names">;
     const auto check_name = [&](std::string_view name, const FieldPath& path) {
         const VisibleValues::Id id = checking_.visible.id(name);
         if (checking_.visible.is_visible(id)) {
             checking_.visible.note_use(id);
             return;
         }
-        checking_.found(Rule::quantization_tensor, path,
-                        [&] { return "the graph has no value " + in_quotes(name); });
+        checking_.found(Rule::quantization_tensor, path, {"the graph has no value ", Quoted(name)});
     };
     const auto check_repeated = [&](model::NameTable& before, std::string_view name,
                                     const FieldPath& path) {
         if (before.add(name).is_new) return;
         checking_.found(Rule::quantization_repeated, path,
-                        [&] { return "another entry before it is about " + in_quotes(name); });
+                        {"another entry before it is about ", Quoted(name)});
     };
     model::NameTable annotated;
-    for_each(field<"GraphProto.quantization_annotation">,
-             [&](const onnx::Message& annotation, const FieldPath& path) {
-                 const auto tensor = annotation.text(field<"TensorAnnotation.tensor_name">);
-                 check_name(tensor, path);
-                 check_repeated(annotated, tensor, path);
-                 model::NameTable keys;
-                 std::uint64_t i = 0;
-                 annotation.for_each_value(parameters, [&](const wire::Field& value) {
-                     const onnx::Message entry = annotation.inner(parameters, value);
-                     const FieldPath here{&path, &parameters, i++};
-                     const auto key = entry.text(field<"StringStringEntryProto.key">);
-                     check_repeated(keys, key, here);
-                     if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
-                         checking_.found(Rule::quantization_key, here, [&] {
-                             return in_quotes(key) + " is not a key that ONNX defines";
-                         });
-                     }
-                     check_name(entry.text(field<"StringStringEntryProto.value">), here);
-                 });
-             });
+    const wire::FieldRow& annotations = field<"GraphProto.quantization_annotation">;
+    for_each(annotations, [&](const onnx::Message& annotation, const FieldPath& path) {
+        const auto tensor = annotation.text(field<"TensorAnnotation.tensor_name">);
+        check_name(tensor, path);
+        check_repeated(annotated, tensor, path);
+        model::NameTable keys;
+        for_each_child(annotation, field<"TensorAnnotation.quant_parameter_tensor_names">, path,
+                       [&](const onnx::Message& entry, const FieldPath& here) {
+                           const auto key = entry.text(field<"StringStringEntryProto.key">);
+                           check_repeated(keys, key, here);
+                           if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
+                               checking_.found(Rule::quantization_key, here,
+                                               {Quoted(key), " is not a key that ONNX defines"});
+                           }
+                           check_name(entry.text(field<"StringStringEntryProto.value">), here);
+                       });
+    });
 }
 
 void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& path,

@@ -59,17 +59,13 @@ void check_metadata(Findings& findings, const onnx::Message& message, const wire
     const Rule rule = &row == &field<"ModelProto.metadata_props"> ? Rule::model_metadata_key
                                                                   : Rule::graph_metadata_key;
     model::NameTable keys;
-    std::uint64_t i = 0;
-    message.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message entry = message.inner(row, value);
+    for_each_child(message, row, path, [&](const onnx::Message& entry, const FieldPath& here) {
         const auto key = entry.text(field<"StringStringEntryProto.key">);
-        const FieldPath here{&path, &row, i++};
         check_texts(findings, entry, here);
         if (key.empty()) {
             findings.add(rule, here, "the entry has no key");
         } else if (!keys.add(key).is_new) {
-            findings.add(rule, here,
-                         [&] { return "another entry before it has the key " + in_quotes(key); });
+            findings.add(rule, here, {"another entry before it has the key ", Quoted(key)});
         }
     });
 }
@@ -77,24 +73,19 @@ void check_metadata(Findings& findings, const onnx::Message& message, const wire
 void check_predefined_metadata(Findings& findings, const onnx::Message& model,
                                const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.metadata_props">;
-    std::uint64_t i = 0;
-    model.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message entry = model.inner(row, value);
-        const FieldPath here{&root, &row, i++};
+    for_each_child(model, row, root, [&](const onnx::Message& entry, const FieldPath& here) {
         const auto key = entry.text(field<"StringStringEntryProto.key">);
         const auto text = entry.text(field<"StringStringEntryProto.value">);
         const char* const fault = key == "model_author"    ? fault_of_author(text)
                                   : key == "model_license" ? fault_of_license(text)
                                                            : nullptr;
         if (fault != nullptr) {
-            findings.add(Rule::model_metadata_form, here,
-                         [&] { return std::string(key) + " " + fault; });
+            findings.add(Rule::model_metadata_form, here, {key, " ", fault});
         }
         const auto* const known = std::ranges::find(kPredefined, key, &PredefinedKey::key);
         if (known == kPredefined.end()) return;
         if (!text.empty() && std::ranges::find(known->values, text) != known->values.end()) return;
-        findings.add(Rule::model_metadata_value, here,
-                     [&] { return in_quotes(text) + " is not a value of " + std::string(key); });
+        findings.add(Rule::model_metadata_value, here, {Quoted(text), " is not a value of ", key});
     });
 }
 

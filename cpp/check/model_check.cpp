@@ -36,7 +36,7 @@ void check_versions(Checking& checking, const onnx::Message& model, const FieldP
     if (version < 0) {
         checking.found(Rule::model_model_version,
                        FieldPath{&root, &field<"ModelProto.model_version">},
-                       [&] { return "model_version is " + std::to_string(version); });
+                       {"model_version is ", version});
     }
 }
 
@@ -48,10 +48,8 @@ void check_imports(Checking& checking, const onnx::Message& model, const FieldPa
     if (!has_imports && needs_imports) {
         checking.found(Rule::model_opset_import, root, "the model imports no operator sets");
     } else if (has_imports && !needs_imports) {
-        checking.found(Rule::model_opset_import_early, FieldPath{&root, &row, 0}, [&] {
-            return "a model of IR version " + std::to_string(checking.ir_version) +
-                   " imports operator sets";
-        });
+        checking.found(Rule::model_opset_import_early, FieldPath{&root, &row, 0},
+                       {"a model of IR version ", checking.ir_version, " imports operator sets"});
     }
     // A model of the first versions has the operators of the first set. In a later one, one finding
     // says that the import is missing, not one for each node.
@@ -78,29 +76,23 @@ void check_unused_imports(Checking& checking, const onnx::Message& model, const 
     if (found(Rule::operator_unknown) || found(Rule::operator_deprecated)) return;
     if (checking.operators_of(checking.imports) == nullptr) return;
     const wire::FieldRow& row = field<"ModelProto.opset_import">;
-    std::uint64_t i = 0;
-    model.for_each_value(row, [&](const wire::Field& value) {
-        const auto domain = model.inner(row, value).text(field<"OperatorSetIdProto.domain">);
-        const FieldPath at{&root, &row, i++};
+    for_each_child(model, row, root, [&](const onnx::Message& value, const FieldPath& at) {
+        const auto domain = value.text(field<"OperatorSetIdProto.domain">);
         if (plain_domain(domain).empty() || checking.uses_domain(domain)) return;
-        checking.found(Rule::model_opset_import_unused, at, [&] {
-            return "no node has an operator of the domain " + in_quotes(domain);
-        });
+        checking.found(Rule::model_opset_import_unused, at,
+                       {"no node has an operator of the domain ", Quoted(domain)});
     });
 }
 
 void note_devices(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.configuration">;
-    std::uint64_t i = 0;
-    model.for_each_value(row, [&](const wire::Field& value) {
-        const auto name = model.inner(row, value).text(field<"DeviceConfigurationProto.name">);
-        const FieldPath path{&root, &row, i++};
+    for_each_child(model, row, root, [&](const onnx::Message& value, const FieldPath& path) {
+        const auto name = value.text(field<"DeviceConfigurationProto.name">);
         if (name.empty()) {
             checking.found(Rule::model_device_name, path, "the configuration has no name");
         } else if (!checking.devices.add(name).is_new) {
-            checking.found(Rule::model_device_name, path, [&] {
-                return "another configuration before it has the name " + in_quotes(name);
-            });
+            checking.found(Rule::model_device_name, path,
+                           {"another configuration before it has the name ", Quoted(name)});
         }
     });
 }
@@ -116,8 +108,7 @@ void check_origin(Checking& checking, const onnx::Message& model, const FieldPat
     for (const wire::FieldRow* const each :
          {&field<"ModelProto.producer_name">, &field<"ModelProto.producer_version">}) {
         if (!model.text(*each).empty()) continue;
-        checking.found(Rule::model_producer, root,
-                       [&] { return "the model has no " + std::string(each->name); });
+        checking.found(Rule::model_producer, root, {"the model has no ", each->name});
     }
 }
 

@@ -42,14 +42,12 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
         const bool is_repeated = !name.empty() && !names.add(name).is_new;
         const FieldPath here{&path, &row, i, is_repeated ? std::string_view() : name};
         if (is_repeated) {
-            findings.add(Rule::node_attribute_repeated, here, [&] {
-                return "another attribute before it has the name " + in_quotes(name);
-            });
+            findings.add(Rule::node_attribute_repeated, here,
+                         {"another attribute before it has the name ", Quoted(name)});
         }
         if (!name.empty() && parts.uses(name)) {
-            findings.add(Rule::node_attribute_name, here, [&] {
-                return "the attribute has the name of the value " + in_quotes(name);
-            });
+            findings.add(Rule::node_attribute_name, here,
+                         {"the attribute has the name of the value ", Quoted(name)});
         }
         if (attribute.has_bad_text) check_texts(findings, message, here);
         check_attribute(checking.ir_version, findings, attribute, here, &owner);
@@ -64,22 +62,20 @@ void check_operator(const Checking& checking, Findings& findings, const NodePart
                     const FieldPath& path, const Owner& owner) {
     if (parts.op_type.empty()) {
         findings.add(Rule::node_op_type, path,
-                     [&] { return "the node " + in_quotes(parts.name) + " has no op_type"; });
+                     {"the node ", Quoted(parts.name), " has no op_type"});
         return;
     }
     check_identifier(findings, parts.op_type, path);
     if (!owner.imports.find(parts.domain)) {
-        findings.add(Rule::node_domain, path, [&] {
-            return "the node " + in_quotes(parts.title()) + " has an operator of the domain " +
-                   in_quotes(parts.domain) + ", which is not imported";
-        });
+        findings.add(Rule::node_domain, path,
+                     {"the node ", Quoted(parts.title()), " has an operator of the domain ",
+                      Quoted(parts.domain), ", which is not imported"});
     }
     if (parts.overload.empty()) return;
     if (!checking.functions.find(parts.domain, parts.op_type, parts.overload)) {
-        findings.add(Rule::node_overload, path, [&] {
-            return "the model has no function " + in_quotes(parts.op_type) + " with the overload " +
-                   in_quotes(parts.overload);
-        });
+        findings.add(Rule::node_overload, path,
+                     {"the model has no function ", Quoted(parts.op_type), " with the overload ",
+                      Quoted(parts.overload)});
     }
 }
 
@@ -93,18 +89,15 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
         const auto id = device.text(field<"NodeDeviceConfigurationProto.configuration_id">);
         if (!checking.devices.find(id)) {
             findings.add(Rule::model_device, here,
-                         [&] { return "the model has no device configuration " + in_quotes(id); });
+                         {"the model has no device configuration ", Quoted(id)});
         }
-        std::uint64_t spec = 0;
-        device.for_each_value(sharding, [&](const wire::Field& value) {
-            const FieldPath at{&here, &sharding, spec++};
-            const auto tensor =
-                device.inner(sharding, value).text(field<"ShardingSpecProto.tensor_name">);
-            if (parts.uses(tensor)) return;
-            findings.add(Rule::model_device, at, [&] {
-                return in_quotes(tensor) + " is neither an input nor an output of the node";
+        for_each_child(
+            device, sharding, here, [&](const onnx::Message& value, const FieldPath& at) {
+                const auto tensor = value.text(field<"ShardingSpecProto.tensor_name">);
+                if (parts.uses(tensor)) return;
+                findings.add(Rule::model_device, at,
+                             {Quoted(tensor), " is neither an input nor an output of the node"});
             });
-        });
     }
 }
 
@@ -160,7 +153,7 @@ NodeFacts check_node_alone(const Checking& checking, Findings& findings, const o
     check_same_in_model(owner, callee, findings, parts, path);
     if (parts.has_no_output()) {
         findings.add(Rule::node_outputs, path,
-                     [&] { return "the node " + in_quotes(parts.title()) + " has no output"; });
+                     {"the node ", Quoted(parts.title()), " has no output"});
     } else {
         check_trailing(findings, parts.outputs, field<"NodeProto.output">, path);
     }
@@ -193,8 +186,7 @@ void check_nested(Checking& checking, const onnx::Message& node, const FieldPath
                   NodeListCheck& body) {
     const wire::FieldRow& row = field<"NodeProto.attribute">;
     std::uint64_t i = 0;
-    node.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message attribute = node.inner(row, value);
+    node.for_each_child(row, [&](const onnx::Message& attribute) {
         const std::string_view name = attribute.text(field<"AttributeProto.name">);
         check_attribute_messages(checking, attribute, FieldPath{&path, &row, i++, name}, body);
     });

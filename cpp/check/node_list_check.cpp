@@ -51,9 +51,8 @@ void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& pa
     const VisibleValues::Id id = visible.id(name);
     const bool is_new = (visible.here(id) & VisibleValues::kDefined) == 0;
     if (is_new && visible.is_from_outside(id)) {
-        checking_.found(Rule::value_shadowed_input, path, [&] {
-            return in_quotes(name) + " is also a value of a graph around this one";
-        });
+        checking_.found(Rule::value_shadowed_input, path,
+                        {Quoted(name), " is also a value of a graph around this one"});
     } else if (!is_new && mark == Mark::is_input) {
         defined_again(id, path);
     }
@@ -68,9 +67,8 @@ void NodeListCheck::tell_shape(VisibleValues::Id value, const onnx::Message& ele
 }
 
 void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& path) {
-    checking_.found(Rule::value_repeated, path, [&] {
-        return in_quotes(checking_.visible.names().name(value)) + " is defined a second time";
-    });
+    checking_.found(Rule::value_repeated, path,
+                    {Quoted(checking_.visible.names().name(value)), " is defined a second time"});
 }
 
 void NodeListCheck::check_nodes() {
@@ -185,9 +183,8 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
     switch (event.kind) {
         case Kind::named:
             if (node_names_.add(event.name, event.hash).is_new) break;
-            checking_.found(Rule::node_name_repeated, path_of(node), [&] {
-                return "another node before it has the name " + in_quotes(event.name);
-            });
+            checking_.found(Rule::node_name_repeated, path_of(node),
+                            {"another node before it has the name ", Quoted(event.name)});
             break;
         case Kind::used: {
             const VisibleValues::Id id = visible.known(visible.names().add(event.name, event.hash));
@@ -220,9 +217,8 @@ void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::ui
         const FieldPath path = path_of(node);
         const FieldPath output{&path, &field<"NodeProto.output">, event.slot};
         if (visible.is_from_outside(value)) {
-            checking_.found(Rule::value_shadowed, output, [&] {
-                return in_quotes(event.name) + " is also a value of a graph around this one";
-            });
+            checking_.found(Rule::value_shadowed, output,
+                            {Quoted(event.name), " is also a value of a graph around this one"});
         } else if (visible.is_visible(value)) {
             defined_again(value, output);
         }
@@ -244,10 +240,8 @@ void NodeListCheck::judge_type(VisibleValues::Id value, const Event& event, std:
     if (told.is_known() && told != made) {
         const FieldPath path = path_of(node);
         checking_.found(Rule::value_type, FieldPath{&path, &field<"NodeProto.output">, event.slot},
-                        [&] {
-                            return "the node makes " + made.text() + ", and the graph says that " +
-                                   in_quotes(event.name) + " is " + told.text();
-                        });
+                        {"the node makes ", made.text(), ", and the graph says that ",
+                         Quoted(event.name), " is ", told.text()});
     }
     checking_.visible.set_type(value, made);
 }
@@ -260,12 +254,10 @@ void NodeListCheck::judge_shape(VisibleValues::Id value, const Event& event, std
     const Known& is_made = checking_.shapes.at(made);
     if (contradict(is_told, is_made)) {
         const FieldPath path = path_of(node);
-        checking_.found(Rule::value_shape, FieldPath{&path, &field<"NodeProto.output">, event.slot},
-                        [&] {
-                            return "the node makes the shape " + shape_text(*is_made.dims) +
-                                   ", and the graph says that " + in_quotes(event.name) + " has " +
-                                   shape_text(*is_told.dims);
-                        });
+        checking_.found(
+            Rule::value_shape, FieldPath{&path, &field<"NodeProto.output">, event.slot},
+            {"the node makes the shape ", shape_text(*is_made.dims), ", and the graph says that ",
+             Quoted(event.name), " has ", shape_text(*is_told.dims)});
     } else if (is_told.dims && is_made.dims && !is_made.elements &&
                std::ranges::find(*is_made.dims, kUnknown) != is_made.dims->end()) {
         Numbers both(is_made.dims->begin(), is_made.dims->end());
@@ -284,11 +276,8 @@ void NodeListCheck::judge_output(const Event& event, std::uint64_t node, onnx::V
     if (letter == '\0' || op->types(letter).has(told)) return;
     const FieldPath path = path_of(node);
     checking_.found(Rule::value_type, FieldPath{&path, &field<"NodeProto.output">, event.slot},
-                    [&] {
-                        return "the graph says that " + in_quotes(event.name) + " is " +
-                               told.text() + ", which " + std::string(op->name()) + " of version " +
-                               std::to_string(op->since()) + " does not make";
-                    });
+                    {"the graph says that ", Quoted(event.name), " is ", told.text(), ", which ",
+                     op->name(), " of version ", op->since(), " does not make"});
 }
 
 void NodeListCheck::judge_types(const Event& event, std::uint64_t node) {
@@ -386,9 +375,10 @@ void NodeListCheck::resolve() {
 void NodeListCheck::find_cycle() {
     model::FlowTable flow;
     flow.read_all(fields_, checking_.document.limits().depth);
-    const auto node = flow.has_single_makers() ? flow.order().in_cycle : std::nullopt;
-    if (!node) return;
-    checking_.found(Rule::value_cycle, path_of(*node), "the node depends on its own output");
+    if (!flow.has_single_makers()) return;
+    const auto node = flow.order().in_cycle;
+    if (node)
+        checking_.found(Rule::value_cycle, path_of(*node), "the node depends on its own output");
 }
 
 }  // namespace onnxmap::check

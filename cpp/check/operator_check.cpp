@@ -241,18 +241,16 @@ void Callee::check_attribute(Findings& findings, const AttributeParts& attribute
         return;
     }
     if (const auto words = other_words(*found_.operator_, name, attribute.text); !words.empty()) {
-        findings.add(Rule::operator_attribute_value, path, [&] {
-            return "the attribute " + in_quotes(name) + " of " + title() + " is " +
-                   in_quotes(attribute.text) + ", and none of: " + std::string(words);
-        });
+        findings.add(Rule::operator_attribute_value, path,
+                     {"the attribute ", Quoted(name), " of ", title(), " is ",
+                      Quoted(attribute.text), ", and none of: ", words});
     }
     const std::int32_t type = attribute.type.value_or(0);
     if (type == 0 || type == known->type) return;
-    findings.add(Rule::operator_attribute_type, path, [&] {
-        return "the attribute " + in_quotes(name) + " of " + title() + " is " +
-               attribute_type_text(known->type) + ", and that of the node " +
-               attribute_type_text(type);
-    });
+    findings.add(
+        Rule::operator_attribute_type, path,
+        {"the attribute ", Quoted(name), " of ", title(), " is ", attribute_type_text(known->type),
+         ", and that of the node ", attribute_type_text(type)});
 }
 
 void Callee::check_attributes(Findings& findings, const model::NameTable& names,
@@ -260,10 +258,9 @@ void Callee::check_attributes(Findings& findings, const model::NameTable& names,
     if (!found_.operator_ || !found_.operator_->needs_attributes()) return;
     found_.operator_->for_each_attribute([&](const onnx::Operator::Attribute& each) {
         if (!each.required || names.find(each.name)) return;
-        findings.add(Rule::operator_attribute_missing, path, [&] {
-            return title() + " needs the attribute " + in_quotes(each.name) +
-                   ", and the node has none of that name";
-        });
+        findings.add(Rule::operator_attribute_missing, path,
+                     {title(), " needs the attribute ", Quoted(each.name),
+                      ", and the node has none of that name"});
     });
 }
 

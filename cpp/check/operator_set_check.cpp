@@ -20,7 +20,7 @@ void check_form(Checking& checking, const onnx::Message& set, const wire::FieldR
     const auto text = set.text(row);
     if (text.empty() || is_semver_part(text)) return;
     checking.found(Rule::operator_set_prerelease, FieldPath{&root, &row},
-                   [&] { return in_quotes(text) + " is not in the form of Semantic Versioning"; });
+                   {Quoted(text), " is not in the form of Semantic Versioning"});
 }
 
 void check_function(Checking& checking, const onnx::Message& function, const FieldPath& path,
@@ -28,14 +28,13 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     const auto name = function.text(field<"FunctionProto.name">);
     const auto domain = function.text(field<"FunctionProto.domain">);
     if (!domain.empty() && plain_domain(domain) != plain_domain(checking.set->domain)) {
-        checking.found(Rule::operator_set_function_domain, path, [&] {
-            return "the function is of the domain " + in_quotes(domain) + ", and the set of " +
-                   in_quotes(checking.set->domain);
-        });
+        checking.found(Rule::operator_set_function_domain, path,
+                       {"the function is of the domain ", Quoted(domain), ", and the set of ",
+                        Quoted(checking.set->domain)});
     }
     if (names.find(name)) {
         checking.found(Rule::operator_set_operator_name, path,
-                       [&] { return "an operator of the set has the name " + in_quotes(name); });
+                       {"an operator of the set has the name ", Quoted(name)});
     }
 }
 
@@ -43,31 +42,24 @@ void check_members(Checking& checking, const onnx::Message& set, const FieldPath
     const wire::FieldRow& row = field<"OperatorSetProto.operator">;
     const std::int64_t version = set.int64(field<"OperatorSetProto.opset_version">);
     model::NameTable names;
-    std::uint64_t i = 0;
-    set.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message each = set.inner(row, value);
-        const FieldPath path{&root, &row, i++};
+    for_each_child(set, row, root, [&](const onnx::Message& each, const FieldPath& path) {
         const auto name = each.text(field<"OperatorProto.op_type">);
         check_identifier(checking.findings, name, path);
         if (name.empty()) {
             checking.found(Rule::operator_set_operator_name, path, "the operator has no op_type");
         } else if (!names.add(name).is_new) {
-            checking.found(Rule::operator_set_operator_name, path, [&] {
-                return "another operator before it has the name " + in_quotes(name);
-            });
+            checking.found(Rule::operator_set_operator_name, path,
+                           {"another operator before it has the name ", Quoted(name)});
         }
         const std::int64_t since = each.int64(field<"OperatorProto.since_version">);
         if (since < 1 || since > version) {
-            checking.found(Rule::operator_set_since_version, path, [&] {
-                return "since_version of " + in_quotes(name) + " is " + std::to_string(since);
-            });
+            checking.found(Rule::operator_set_since_version, path,
+                           {"since_version of ", Quoted(name), " is ", since});
         }
     });
     const wire::FieldRow& functions = field<"OperatorSetProto.functions">;
-    i = 0;
-    set.for_each_value(functions, [&](const wire::Field& value) {
-        check_function(checking, set.inner(functions, value), FieldPath{&root, &functions, i++},
-                       names);
+    for_each_child(set, functions, root, [&](const onnx::Message& value, const FieldPath& at) {
+        check_function(checking, value, at, names);
     });
 }
 
@@ -75,16 +67,15 @@ void check_members(Checking& checking, const onnx::Message& set, const FieldPath
 
 void check_operator_set(Checking& checking, const onnx::Message& set, const FieldPath& root) {
     if (set.text(field<"OperatorSetProto.magic">) != kMagic) {
-        checking.found(Rule::operator_set_magic, root, [&] {
-            return "magic is " + in_quotes(set.text(field<"OperatorSetProto.magic">));
-        });
+        checking.found(Rule::operator_set_magic, root,
+                       {"magic is ", Quoted(set.text(field<"OperatorSetProto.magic">))});
     }
     for (const wire::FieldRow* const row :
          {&field<"OperatorSetProto.ir_version">, &field<"OperatorSetProto.opset_version">}) {
         const std::int64_t version = set.int64(*row);
         if (version >= 1) continue;
         checking.found(Rule::operator_set_version, FieldPath{&root, row},
-                       [&] { return std::string(row->name) + " is " + std::to_string(version); });
+                       {row->name, " is ", version});
     }
     const auto domain = set.text(field<"OperatorSetProto.domain">);
     check_reverse_dns(checking.findings, Rule::operator_set_domain, domain,

@@ -64,11 +64,9 @@ BrokenRule broken_by(Checking& checking, const FieldPath& path, Work&& work,
 void check_version(Checking& checking, const tensor::Header& header, const FieldPath& path) {
     const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
     if (type == nullptr || type->ir_version <= checking.ir_version) return;
-    checking.found(Rule::tensor_dtype_version, path, [&] {
-        return "IR version " + std::to_string(checking.ir_version) + " has no type " +
-               std::string(type->name) + "; version " + std::to_string(type->ir_version) +
-               " added it";
-    });
+    checking.found(Rule::tensor_dtype_version, path,
+                   {"IR version ", checking.ir_version, " has no type ", type->name, "; version ",
+                    type->ir_version, " added it"});
 }
 
 // Whether a length is 0. Reading a tensor takes it for a length that is left out.
@@ -82,10 +80,7 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
                    const FieldPath& path) {
     const wire::FieldRow& row = field<"TensorProto.external_data">;
     bool has_zero_length = false;
-    std::uint64_t i = 0;
-    tensor.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message entry = tensor.inner(row, value);
-        const FieldPath here{&path, &row, i++};
+    for_each_child(tensor, row, path, [&](const onnx::Message& entry, const FieldPath& here) {
         const auto key = entry.text(field<"StringStringEntryProto.key">);
         const auto text = entry.text(field<"StringStringEntryProto.value">);
         has_zero_length = has_zero_length || (key == "length" && is_zero(text));
@@ -95,14 +90,13 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
                               key.starts_with("prepacked");
         if (!is_known) {
             checking.found(Rule::ext_unknown_key, here,
-                           [&] { return in_quotes(key) + " is not a key of external data"; });
+                           {Quoted(key), " is not a key of external data"});
         }
         if (key == "checksum" && !is_sha1(text)) {
-            checking.found(Rule::ext_checksum_form, here,
-                           [&] { return in_quotes(text) + " is not a SHA-1 digest"; });
+            checking.found(Rule::ext_checksum_form, here, {Quoted(text), " is not a SHA-1 digest"});
         }
     });
-    if (i > 0 && !header.external) {
+    if (!header.external && tensor.has(row)) {
         checking.found(Rule::ext_not_used, path,
                        "the tensor has external_data, and its data_location is not EXTERNAL");
     }
@@ -126,9 +120,8 @@ void check_external(Checking& checking, const model::Tensor& tensor, const tenso
         checking.found(Rule::ext_length_zero, path, "the length is 0, and the tensor has values");
     }
     if (entry->offset % kPageSize != 0) {
-        checking.found(Rule::ext_alignment, path, [&] {
-            return "the offset " + std::to_string(entry->offset) + " is not a multiple of 4096";
-        });
+        checking.found(Rule::ext_alignment, path,
+                       {"the offset ", entry->offset, " is not a multiple of 4096"});
     }
     const auto model = checking.document.source().identity();
     const auto file = payload->source->identity();
@@ -171,8 +164,7 @@ void check_strings(Checking& checking, const tensor::Values& values, const Field
         const char* const fault = fault_of_string(text);
         if (fault == nullptr || !is_first) return;
         is_first = false;
-        checking.found(Rule::tensor_string_value, path,
-                       [&] { return "element " + std::to_string(i) + " " + fault; });
+        checking.found(Rule::tensor_string_value, path, {"element ", i, " ", fault});
     });
 }
 

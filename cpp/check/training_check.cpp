@@ -16,8 +16,7 @@ namespace {
 // The names in a list of a graph.
 void add_names(model::NameTable& names, const onnx::Message& graph, const wire::FieldRow& row,
                const wire::FieldRow& name) {
-    graph.for_each_value(
-        row, [&](const wire::Field& value) { names.add(graph.inner(row, value).text(name)); });
+    graph.for_each_child(row, [&](const onnx::Message& value) { names.add(value.text(name)); });
 }
 
 struct GraphNames {
@@ -28,8 +27,8 @@ struct GraphNames {
     void add(const onnx::Message& graph) {
         add_names(initializers, graph, field<"GraphProto.initializer">, field<"TensorProto.name">);
         const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
-        graph.for_each_value(sparse, [&](const wire::Field& value) {
-            const auto tensor = graph.inner(sparse, value).child(field<"SparseTensorProto.values">);
+        graph.for_each_child(sparse, [&](const onnx::Message& value) {
+            const auto tensor = value.child(field<"SparseTensorProto.values">);
             if (tensor) initializers.add(tensor->text(field<"TensorProto.name">));
         });
         add_names(outputs, graph, field<"GraphProto.output">, field<"ValueInfoProto.name">);
@@ -79,38 +78,31 @@ class TrainingCheck {
     void check_combined(const onnx::Message& algorithm, const wire::FieldRow& row,
                         const wire::FieldRow& name_row, const model::NameTable& of_main,
                         const FieldPath& path) {
-        std::uint64_t i = 0;
-        algorithm.for_each_value(row, [&](const wire::Field& value) {
-            const FieldPath at{&path, &row, i++};
-            const auto name = algorithm.inner(row, value).text(name_row);
+        for_each_child(algorithm, row, path, [&](const onnx::Message& value, const FieldPath& at) {
+            const auto name = value.text(name_row);
             if (name.empty() || !of_main.find(name)) return;
-            checking_.found(Rule::training_name_repeated, at, [&] {
-                return "the " + std::string(row.name) + " " + in_quotes(name) +
-                       " is also one of the model's graph";
-            });
+            checking_.found(
+                Rule::training_name_repeated, at,
+                {"the ", row.name, " ", Quoted(name), " is also one of the model's graph"});
         });
     }
 
     template <class Find>
     void check_bindings(const onnx::Message& info, const wire::FieldRow& row, const FieldPath& path,
                         model::NameTable& keys, const GraphNames& step, Find&& find_value) {
-        std::uint64_t i = 0;
-        info.for_each_value(row, [&](const wire::Field& binding) {
-            const onnx::Message entry = info.inner(row, binding);
-            const FieldPath at{&path, &row, i++};
+        for_each_child(info, row, path, [&](const onnx::Message& entry, const FieldPath& at) {
             const auto key = entry.text(field<"StringStringEntryProto.key">);
             const auto value = entry.text(field<"StringStringEntryProto.value">);
             if (!keys.add(key).is_new) {
-                checking_.found(Rule::training_key_repeated, at,
-                                [&] { return in_quotes(key) + " is bound twice"; });
+                checking_.found(Rule::training_key_repeated, at, {Quoted(key), " is bound twice"});
             }
             if (!main_.initializers.find(key) && !step.initializers.find(key)) {
                 checking_.found(Rule::training_key_unknown, at,
-                                [&] { return "no initializer has the name " + in_quotes(key); });
+                                {"no initializer has the name ", Quoted(key)});
             }
             if (!find_value(value)) {
                 checking_.found(Rule::training_value_unknown, at,
-                                [&] { return "no output has the name " + in_quotes(value); });
+                                {"no output has the name ", Quoted(value)});
             }
         });
     }
@@ -126,10 +118,9 @@ void check_training(Checking& checking, const onnx::Message& root, const model::
                     const FieldPath& path) {
     const wire::FieldRow& row = field<"ModelProto.training_info">;
     std::optional<TrainingCheck> check;
-    std::uint64_t i = 0;
-    root.for_each_value(row, [&](const wire::Field& value) {
+    for_each_child(root, row, path, [&](const onnx::Message& value, const FieldPath& at) {
         if (!check) check.emplace(checking, graph);
-        check->check(root.inner(row, value), FieldPath{&path, &row, i++});
+        check->check(value, at);
     });
 }
 

@@ -28,14 +28,12 @@ void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPa
         checking.found(Rule::model_text, FieldPath{&path, row}, "the text is not UTF-8");
     });
     if (value && param) {
-        checking.found(Rule::type_dimension, path, [&] {
-            return "the dimension has the value " + std::to_string(*value) + " and the parameter " +
-                   in_quotes(*param);
-        });
+        checking.found(
+            Rule::type_dimension, path,
+            {"the dimension has the value ", *value, " and the parameter ", Quoted(*param)});
     }
     if (value && *value < 0) {
-        checking.found(Rule::type_negative_dim, path,
-                       [&] { return "the value of the dimension is " + std::to_string(*value); });
+        checking.found(Rule::type_negative_dim, path, {"the value of the dimension is ", *value});
     }
     if (param) check_identifier(checking.findings, *param, path);
     if (param == "*") {
@@ -45,9 +43,8 @@ void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPa
 
 void check_shape(Checking& checking, const onnx::Message& shape, const FieldPath& path) {
     const wire::FieldRow& row = field<"TensorShapeProto.dim">;
-    std::uint64_t i = 0;
-    shape.for_each_value(row, [&](const wire::Field& value) {
-        check_dimension(checking, shape.inner(row, value), FieldPath{&path, &row, i++});
+    for_each_child(shape, row, path, [&](const onnx::Message& value, const FieldPath& at) {
+        check_dimension(checking, value, at);
     });
 }
 
@@ -65,17 +62,15 @@ void check_element(Checking& checking, const onnx::Message& type, const wire::Fi
     if (element) {
         check_type(checking, *element, FieldPath{&path, &row});
     } else {
-        checking.found(Rule::type_missing, path,
-                       [&] { return "the type has no " + std::string(row.name); });
+        checking.found(Rule::type_missing, path, {"the type has no ", row.name});
     }
 }
 
 void check_since(Checking& checking, std::int64_t version, const FieldPath& path) {
     if (checking.ir_version >= version) return;
-    checking.found(Rule::type_version, path, [&] {
-        return "IR version " + std::to_string(checking.ir_version) + " has no such type; version " +
-               std::to_string(version) + " added it";
-    });
+    checking.found(
+        Rule::type_version, path,
+        {"IR version ", checking.ir_version, " has no such type; version ", version, " added it"});
 }
 
 bool is_key_type(std::int64_t number) noexcept {
@@ -89,9 +84,7 @@ bool is_key_type(std::int64_t number) noexcept {
 void check_map(Checking& checking, const onnx::Message& map, const FieldPath& path) {
     const std::int64_t key = map.int64(field<"TypeProto.Map.key_type">);
     if (!is_key_type(key)) {
-        checking.found(Rule::type_map_key, path, [&] {
-            return "key_type is " + std::to_string(key) + ", no integer or string";
-        });
+        checking.found(Rule::type_map_key, path, {"key_type is ", key, ", no integer or string"});
     }
     check_element(checking, map, field<"TypeProto.Map.value_type">, path);
 }
@@ -179,8 +172,7 @@ void check_value_info(Checking& checking, const onnx::Message& value_info, const
     const auto title = [&] { return in_quotes(value_info.text(field<"ValueInfoProto.name">)); };
     if (kind == nullptr) {
         if (is_boundary) {
-            checking.found(Rule::graph_value_type, path,
-                           [&] { return "the value " + title() + " has no type"; });
+            checking.found(Rule::graph_value_type, path, {"the value ", title(), " has no type"});
         }
         return;
     }
@@ -197,12 +189,12 @@ void check_value_info(Checking& checking, const onnx::Message& value_info, const
                                            : field<"TypeProto.SparseTensor.shape">);
         if (!has_shape) {
             checking.found(Rule::graph_value_shape, path,
-                           [&] { return "the tensor " + title() + " has no shape"; });
+                           {"the tensor ", title(), " has no shape"});
         }
     }
     if (!is_dense && checking.imports.only_standard()) {
         checking.found(Rule::type_not_tensor, path,
-                       [&] { return "the value " + title() + " is not a dense tensor"; });
+                       {"the value ", title(), " is not a dense tensor"});
     }
 }
 

@@ -34,9 +34,8 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
     for (const wire::FieldRow& row : message.table().fields) {
         if (!row.is_message() || (Pieces::rows(message.table(), row) & rows) == 0) continue;
         if (row.repeated()) {
-            message.for_each_value(row, [&](const wire::Field& field) {
-                document.editable().remove(message.inner(row, field));
-            });
+            message.for_each_child(
+                row, [&](const onnx::Message& field) { document.editable().remove(field); });
         } else if (const auto child = message.child(row)) {
             document.editable().remove(*child);
         }
@@ -87,15 +86,20 @@ NewValue text_value(const wire::FieldRow& row, std::string_view text) {
 
 void check_editable(const Document& document, const onnx::Message& message) {
     if (!document.edits().is_removed(message)) return;
-    throw Error("edit.removed", "the " + std::string(message.table().name) +
-                                    " was removed from its model and cannot be changed; add a "
-                                    "copy of it, and change that");
+    throw Error("edit.removed", {"the ", message.table().name,
+                                 " was removed from its model and cannot be changed; add a "
+                                 "copy of it, and change that"});
+}
+
+std::shared_ptr<const onnx::Pieces> editable_fields(const Document& document,
+                                                    const onnx::Message& message) {
+    check_editable(document, message);
+    return fields_of(message);
 }
 
 void set_value(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                const NewValue& value) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     const Pieces::Rows others = siblings(message.table(), row);
     const EncodedField field = encoded(document, row, value);
     remove_messages(document, message, others);
@@ -106,8 +110,7 @@ void set_value(const Document& document, const onnx::Message& message, const wir
 
 void set_values(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                 std::span<const NewValue> values) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     std::vector<EncodedField> made;
     made.reserve(values.size());
     for (const NewValue& value : values) made.push_back(encoded(document, row, value));
@@ -119,8 +122,7 @@ void set_values(const Document& document, const onnx::Message& message, const wi
 void splice_values(const Document& document, const onnx::Message& message,
                    const wire::FieldRow& row, std::uint64_t first, std::uint64_t count,
                    std::span<const NewValue> values) {
-    check_editable(document, message);
-    auto fields = fields_of(message);
+    auto fields = editable_fields(document, message);
     std::vector<EncodedField> made;
     for (const NewValue& value : values) made.push_back(encoded(document, row, value));
     const std::uint64_t end = first + count;
@@ -167,8 +169,7 @@ void append_values(const Document& document, const onnx::Message& message,
 }
 
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     if (fields->count(row) == 0) return;
     Pieces::Rows rows = Pieces::rows(message.table(), row);
     if (!row.oneof.empty()) {
@@ -186,8 +187,7 @@ void clear(const Document& document, const onnx::Message& message,
 }
 
 void clear_all(const Document& document, const onnx::Message& message) {
-    check_editable(document, message);
-    const auto before = fields_of(message);
+    const auto before = editable_fields(document, message);
     remove_messages(document, message, ~Pieces::Rows{0});
     document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),
                             ~Pieces::Rows{0});
@@ -254,8 +254,7 @@ void set_message(const Document& document, const onnx::Message& message, const w
 onnx::Message insert(const Document& document, const onnx::Message& message,
                      const wire::FieldRow& row, std::uint64_t i,
                      const std::optional<Original>& original) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     const Copied copy =
         original ? guarded_copy(document, row, *original) : empty_message(document, row);
     const EncodedField field{copy.field, &row};
@@ -269,8 +268,7 @@ onnx::Message insert(const Document& document, const onnx::Message& message,
 onnx::Message make_present(const Document& document, const onnx::Message& message,
                            const wire::FieldRow& row) {
     if (auto child = message.child(row)) return *std::move(child);
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     const Pieces::Rows replaced =
         siblings(message.table(), row) | Pieces::rows(message.table(), row);
     remove_messages(document, message, replaced);

@@ -37,6 +37,10 @@ inline constexpr std::uint64_t kLeastHeld = 4096;
 /// Throws Error `edit.removed` if the message is no longer part of its document.
 void check_editable(const Document& document, const onnx::Message& message);
 
+/// fields_of() a message that check_editable() accepts.
+[[nodiscard]] std::shared_ptr<const onnx::Pieces> editable_fields(const Document& document,
+                                                                  const onnx::Message& message);
+
 /// Sets a singular field that is no message. Clears the other members of its oneof.
 void set_value(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                const NewValue& value);

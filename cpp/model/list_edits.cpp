@@ -12,8 +12,7 @@ using onnx::Pieces;
 
 void erase(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
            std::span<const std::uint64_t> positions) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     std::vector<Pieces::Place> places;
     const auto left = fields->erase(row, positions, &places);
     std::vector<onnx::Message> run;  // messages whose fields stand one behind the other
@@ -33,8 +32,7 @@ void erase(const Document& document, const onnx::Message& message, const wire::F
 
 void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
              std::span<const std::uint64_t> order) {
-    check_editable(document, message);
-    const auto fields = fields_of(message);
+    const auto fields = editable_fields(document, message);
     // Read in the order of the file: at random, each field would be waited for.
     std::vector<EncodedField> before;
     before.reserve(order.size());

@@ -62,7 +62,7 @@ void refuse_other_formats(const source::Source& file) {
     if (head.size() <= kLengthBytes || head[kLengthBytes] == '{') return;
     const std::string kind(looks_like(as_bytes(head)));
     if (kind.empty()) return;
-    throw Error("model.safetensors", "this is not a safetensors file; it looks like " + kind);
+    throw Error("model.safetensors", {"this is not a safetensors file; it looks like ", kind});
 }
 
 SafetensorsFile read_safetensors(const source::Source& file) {
@@ -125,8 +125,8 @@ class ModelWriter {
         std::string message;
         for (const std::uint64_t dim : tensor.shape) {
             if (dim > INT64_MAX) {
-                Error error("tensor.size_overflow", "tensor " + in_quotes(tensor.name) +
-                                                        ": ONNX has no dimension of 2^63 and more");
+                Error error("tensor.size_overflow", {"tensor ", Quoted(tensor.name),
+                                                     ": ONNX has no dimension of 2^63 and more"});
                 error.tensor = tensor.name;
                 throw error;
             }

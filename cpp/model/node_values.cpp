@@ -144,7 +144,7 @@ std::vector<std::uint32_t> NodeValues::topological_order() const {
     const std::string path = (is_function(fields_->message()) ? "function.node[" : "graph.node[") +
                              std::to_string(*found.in_cycle) + "]";
     Error error("model.cycle",
-                path + " depends on its own output, so the nodes have no topological order");
+                {path, " depends on its own output, so the nodes have no topological order"});
     error.path = path;
     throw error;
 }

@@ -34,19 +34,13 @@ const wire::FieldRow* known_field(const Fields& fields, std::int64_t type) {
     return is_known ? fields[static_cast<std::size_t>(type - 1)] : nullptr;
 }
 
-std::uint64_t count_of(const onnx::Message& message, const wire::FieldRow& row) {
-    std::uint64_t count = 0;
-    message.for_each_value(row, [&](const wire::Field&) { ++count; });
-    return count;
-}
-
 }  // namespace
 
 const wire::FieldRow* sequence_field(const onnx::Message& sequence) {
     const auto type = sequence.int64(field<"SequenceProto.elem_type">);
     if (const auto* known = known_field(kOfSequence, type)) return known;
     for (const auto* row : kOfSequence) {
-        if (count_of(sequence, *row) > 0) return row;
+        if (sequence.count(*row) > 0) return row;
     }
     return nullptr;
 }
@@ -61,14 +55,13 @@ const wire::FieldRow& keys_field(const Document& document, const onnx::Message& 
     const auto type = map.int64(field<"MapProto.key_type">);
     const bool are_texts = type == static_cast<std::int64_t>(onnx::DataType::STRING);
     const auto& row = are_texts ? field<"MapProto.string_keys"> : field<"MapProto.keys">;
-    const std::uint64_t keys = count_of(map, row);
+    const std::uint64_t keys = map.count(row);
     std::uint64_t values = 0;
     if (const auto sequence = document.child(map, field<"MapProto.values">)) {
-        if (const auto* found = sequence_field(*sequence)) values = count_of(*sequence, *found);
+        if (const auto* found = sequence_field(*sequence)) values = sequence->count(*found);
     }
     if (keys != values) {
-        throw Error("model.map_size", "a map has " + std::to_string(keys) + " keys but " +
-                                          std::to_string(values) + " values");
+        throw Error("model.map_size", {"a map has ", keys, " keys but ", values, " values"});
     }
     return row;
 }

@@ -22,11 +22,10 @@ void check_overlap(const Document& document,
     }
     const std::uint64_t times = std::max<std::uint64_t>(document.limits().overlap, 1);
     if (nbytes <= kIgnored || nbytes / times <= stored) return;
-    throw Error("limit.overlap", std::string(what) + " need " + std::to_string(nbytes) +
-                                     " bytes, but the limit is " + std::to_string(times) +
-                                     " times the " + std::to_string(stored) +
-                                     " bytes of their files; raise it with "
-                                     "limits=Limits(overlap=...)");
+    throw Error("limit.overlap",
+                {what, " need ", nbytes, " bytes, but the limit is ", times, " times the ", stored,
+                 " bytes of their files; raise it with "
+                 "limits=Limits(overlap=...)"});
 }
 
 }  // namespace onnxmap::model

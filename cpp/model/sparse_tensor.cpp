@@ -68,7 +68,7 @@ void SparseTensor::fail(const char* code, const std::string& message) const {
     std::string name(this->name());
     if (name.empty() && finds_paths_) name = sparse_tensor_path(document_, message_.key());
     const std::string title = name.empty() ? std::string() : " " + in_quotes(name);
-    Error error(code, "sparse tensor" + title + ": " + message);
+    Error error(code, {"sparse tensor", title, ": ", message});
     error.tensor = std::move(name);
     throw error;
 }

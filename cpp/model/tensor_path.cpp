@@ -78,9 +78,8 @@ std::string search(const Document& document, const onnx::Message& message,
         if (row.repeated()) {
             std::string found;
             std::uint64_t position = 0;
-            message.for_each_value(row, [&](const wire::Field& field) {
+            message.for_each_child(row, [&](const onnx::Message& child) {
                 if (!found.empty()) return;
-                const onnx::Message child = message.inner(row, field);
                 const std::string name = path_key(stem, name_of(document, child), position++);
                 found = visit(child, stem + name);
             });
@@ -134,7 +133,7 @@ Error with_tensor_path(const Error& error, const Document& document, const std::
     if (!of_tensor || !error.tensor.empty()) return error;
     const std::string path = tensor_path(document, begin);
     if (path.empty()) return error;
-    Error named(error.code, "tensor " + path + ": " + error.what());
+    Error named(error.code, {"tensor ", path, ": ", error.what()});
     named.offset = error.offset;
     named.path = error.path;
     named.file = error.file;

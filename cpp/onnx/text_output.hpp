@@ -20,9 +20,9 @@ class TextOutput {
     void flush() {
         nbytes_ += text_.size();
         if (nbytes_ > options_.max_bytes) {
-            throw Error("limit.text_bytes", excess_ + std::to_string(options_.max_bytes) +
-                                                " bytes; raise the limit with "
-                                                "limits=Limits(text_bytes=...)");
+            throw Error("limit.text_bytes", {excess_, options_.max_bytes,
+                                             " bytes; raise the limit with "
+                                             "limits=Limits(text_bytes=...)"});
         }
         write_(text_);
         text_.clear();

@@ -58,8 +58,7 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
         }
         if (count == 0) {
             check_same_state(path_, identity_, identity_now());
-            Error error("file.changed",
-                        in_quotes(path_) + " ends before its " + std::to_string(size()) + " bytes");
+            Error error("file.changed", {Quoted(path_), " ends before its ", size(), " bytes"});
             error.file = path_;
             error.offset = offset;
             throw error;

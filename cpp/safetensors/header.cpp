@@ -20,7 +20,7 @@ constexpr std::string_view kOrder[] = {
     "I8",  "U8",  "F6_E3M2", "F6_E2M3",     "F4",          "BOOL"};
 
 [[noreturn]] void fail_entry(const char* code, const Entry& entry, const std::string& reason) {
-    Error error(code, "tensor " + in_quotes(entry.name) + ": " + reason);
+    Error error(code, {"tensor ", Quoted(entry.name), ": ", reason});
     error.tensor = entry.name;
     throw error;
 }
@@ -105,9 +105,8 @@ void check_data(std::vector<Entry>& tensors, std::uint64_t data_nbytes) {
         end = each.end;
     }
     if (end == data_nbytes) return;
-    throw Error("model.safetensors", "the tensors need " + std::to_string(end) +
-                                         " bytes behind the header, and the file has " +
-                                         std::to_string(data_nbytes));
+    throw Error("model.safetensors", {"the tensors need ", end,
+                                      " bytes behind the header, and the file has ", data_nbytes});
 }
 
 // Throws if two of the names are the same. `what`: has the names.
@@ -115,7 +114,7 @@ void check_names(std::vector<std::string_view> names, const char* what) {
     std::ranges::sort(names);
     const auto twice = std::ranges::adjacent_find(names);
     if (twice == names.end()) return;
-    throw Error("model.safetensors", std::string(what) + " have the name " + in_quotes(*twice));
+    throw Error("model.safetensors", {what, " have the name ", Quoted(*twice)});
 }
 
 std::optional<std::uint64_t> length_of(ByteView head) noexcept {
@@ -214,9 +213,8 @@ std::string header_bytes(std::span<const Entry> tensors, const Metadata& metadat
     text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
     const std::uint64_t length = text.size() - kLengthBytes;
     if (length > kMostJson) {
-        throw Error("save.not_carried", "the header of the safetensors file would have " +
-                                            std::to_string(length) +
-                                            " bytes, at most 100,000,000 are allowed");
+        throw Error("save.not_carried", {"the header of the safetensors file would have ", length,
+                                         " bytes, at most 100,000,000 are allowed"});
     }
     for (std::size_t i = 0; i < kLengthBytes; ++i) {
         text[i] = static_cast<char>(length >> 8 * i & 0xff);

@@ -55,9 +55,9 @@ void restore(os::AppendFile& file, const os::FileIdentity& known, const std::str
         file.restore(known);
     } catch (const FileError& error) {
         Error not_restored("save.not_restored",
-                           std::string(failure.what()) + ". Then " + in_quotes(path) +
-                               " could not be cut to its old size: " + error.what() +
-                               ". Cut it to " + std::to_string(known.size) + " bytes");
+                           {failure.what(), ". Then ", Quoted(path),
+                            " could not be cut to its old size: ", error.what(), ". Cut it to ",
+                            known.size, " bytes"});
         not_restored.file = path;
         throw not_restored;
     }

@@ -128,7 +128,7 @@ void ConvertedValues::check_loss() const {
     if (tensors > kMostLossesNamed) {
         text += ", and some in " + std::to_string(tensors - kMostLossesNamed) + " more tensors";
     }
-    Error error("save.loss", "values do not fit their new type: " + text);
+    Error error("save.loss", {"values do not fit their new type: ", text});
     error.remedy = "loss";
     throw error;
 }

@@ -61,8 +61,8 @@ void check_data_location(const std::string& folder, const std::string& location)
         contain::check_location(location);
     } catch (const contain::LocationFault& fault) {
         const bool is_unsafe = std::string_view(fault.code) == "ext.unsafe_path";
-        Error error("ext.unsafe_path", "the name of the data file " + in_quotes(location) +
-                                           (is_unsafe ? " is unsafe: " : " ") + fault.why);
+        Error error("ext.unsafe_path", {"the name of the data file ", Quoted(location),
+                                        (is_unsafe ? " is unsafe: " : " "), fault.why});
         error.location = location;
         throw error;
     }
@@ -71,9 +71,9 @@ void check_data_location(const std::string& folder, const std::string& location)
 void check_text(const std::string& location) {
     if (is_text(location)) return;
     throw Error("save.data_name",
-                "the name of the data file " + in_quotes(location) +
-                    " is not UTF-8 or has a backslash, and other programs would not find it; "
-                    "choose another name");
+                {"the name of the data file ", Quoted(location),
+                 " is not UTF-8 or has a backslash, and other programs would not find it; "
+                 "choose another name"});
 }
 
 bool DataNames::is_data_name(const std::string& name) const {

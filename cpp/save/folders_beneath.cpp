@@ -7,7 +7,7 @@
 namespace onnxmap::save {
 
 void refuse_location(const std::string& location, const std::string& reason) {
-    Error error("ext.unsafe_path", "the data file " + in_quotes(location) + " would be " + reason);
+    Error error("ext.unsafe_path", {"the data file ", Quoted(location), " would be ", reason});
     error.location = location;
     throw error;
 }

@@ -25,8 +25,8 @@ namespace {
 
 [[noreturn]] void refuse_own(const std::string& path, const std::string& reason,
                              const char* advice = "") {
-    throw Error("save.own_data", "the save would replace " + in_quotes(path) + ", but " + reason +
-                                     "; choose another name" + advice);
+    throw Error("save.own_data", {"the save would replace ", Quoted(path), ", but ", reason,
+                                  "; choose another name", advice});
 }
 
 bool is_among(const std::set<FileKey>& files, const std::string& path) {
@@ -217,10 +217,10 @@ void NameChecks::check_reachable(const LoadedFiles& files) const {
         if (!file || contain::rooted_path_of(*file, {&here, 1})) continue;
         if (!contain::rooted_path_of(*file, of_links)) continue;
         throw Error("save.link",
-                    in_quotes(path) +
-                        " is a link out of the folder, and the new model, which is no link, could "
-                        "not follow it; pass external_data=False or "
-                        "external_data=\"weights.data\"");
+                    {Quoted(path),
+                     " is a link out of the folder, and the new model, which is no link, could "
+                     "not follow it; pass external_data=False or "
+                     "external_data=\"weights.data\""});
     }
 }
 

@@ -164,9 +164,8 @@ void SavePlan::add_arrays(std::size_t group) {
     });
     const bool is_archive = location.ends_with(kNpz);
     if (!is_archive && moved.size() != 1) {
-        throw Error("save.not_carried", "an .npy file holds one tensor, not " +
-                                            std::to_string(moved.size()) +
-                                            "; name one, or write an .npz");
+        throw Error("save.not_carried", {"an .npy file holds one tensor, not ", moved.size(),
+                                         "; name one, or write an .npz"});
     }
     // Their checksums stand in front of the arrays.
     std::vector<Member> members;

@@ -172,10 +172,10 @@ safetensors::Metadata SavePlan::weights_metadata() const {
         const std::string key(entry.text(field<"StringStringEntryProto.key">));
         const std::string text(entry.text(field<"StringStringEntryProto.value">));
         if (!is_utf8(key) || !is_utf8(text)) {
-            throw Error("save.not_carried", "the metadata " + in_quotes(key) + " is not UTF-8");
+            throw Error("save.not_carried", {"the metadata ", Quoted(key), " is not UTF-8"});
         }
         if (!keys.insert(key).second) {
-            throw Error("save.not_carried", "the metadata has " + in_quotes(key) + " twice");
+            throw Error("save.not_carried", {"the metadata has ", Quoted(key), " twice"});
         }
         metadata += metadata.empty() ? '{' : ',';
         safetensors::write_json_string(metadata, key);

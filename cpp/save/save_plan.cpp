@@ -319,8 +319,8 @@ FileContent SavePlan::parts_of(ModelPlan& model, const std::vector<std::string>&
     source::guard_reads(document.source(), [&] {
         const model::FlatMessage flat(document, document.root(), edits.all(), alignment);
         if (flat.nbytes() > kMostForProtobuf && !options_.over_2gib) {
-            Error error("save.too_large", "the model would have " + std::to_string(flat.nbytes()) +
-                                              " bytes, and protobuf reads at most 2 GiB");
+            Error error("save.too_large", {"the model would have ", flat.nbytes(),
+                                           " bytes, and protobuf reads at most 2 GiB"});
             error.remedy = "over_2gib";
             throw error;
         }

@@ -91,9 +91,9 @@ class SavePlan::TensorPlan {
         auto values = stays && !must_be_there ? tensor_.values_if_valid() : tensor_.values();
         if (values && !values->in_pieces() && !header().has_segment) return values;
         if (stays) return std::nullopt;
-        throw Error("save.segments", "tensor " + path_ +
-                                         " has external data in segments, which a save leaves "
-                                         "where they are; save into the folder of the model");
+        throw Error("save.segments", {"tensor ", path_,
+                                      " has external data in segments, which a save leaves "
+                                      "where they are; save into the folder of the model"});
     }
 
     [[nodiscard]] bool is_large() const noexcept {

@@ -52,9 +52,8 @@ model::TextSet used_in_training(const model::Document& document) {
     model::CapturedUses uses(
         [&](std::string_view name, const onnx::Message&, std::uint32_t) { used.emplace(name); });
     const onnx::Message root = document.root();
-    const wire::FieldRow& row = field<"ModelProto.training_info">;
-    root.for_each_value(row, [&](const wire::Field& value) {
-        model::find_in_training(root.inner(row, value), document.limits().depth, uses,
+    root.for_each_child(field<"ModelProto.training_info">, [&](const onnx::Message& value) {
+        model::find_in_training(value, document.limits().depth, uses,
                                 [&](const onnx::Message& entry, const wire::FieldRow& name) {
                                     used.emplace(entry.text(name));
                                 });
@@ -139,26 +138,21 @@ void check_versions(const onnx::Message& model, std::int64_t opset, const TypeCh
                         "ONNX; set model.opset_imports[\"\"]");
         }
         if (opset < since) {
-            throw Error("save.opset", "Cast takes " + std::string(type->name) + " from opset " +
-                                          std::to_string(since) + " on, and the model imports " +
-                                          std::to_string(opset) + "; convert_version(" +
-                                          std::to_string(since) + ") raises it");
+            throw Error("save.opset", {"Cast takes ", type->name, " from opset ", since,
+                                       " on, and the model imports ", opset, "; convert_version(",
+                                       since, ") raises it"});
         }
         const std::int64_t ir = model.int64(field<"ModelProto.ir_version">);
         if (ir < type->ir_version) {
-            throw Error("save.opset", std::string(type->name) + " needs ir_version " +
-                                          std::to_string(type->ir_version) +
-                                          ", and the model has " + std::to_string(ir) +
-                                          "; set model.ir_version");
+            throw Error("save.opset", {type->name, " needs ir_version ", type->ir_version,
+                                       ", and the model has ", ir, "; set model.ir_version"});
         }
     }
 }
 
 std::int64_t opset_of(const onnx::Message& model) {
     std::int64_t version = 0;
-    const wire::FieldRow& row = field<"ModelProto.opset_import">;
-    model.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message entry = model.inner(row, value);
+    model.for_each_child(field<"ModelProto.opset_import">, [&](const onnx::Message& entry) {
         const std::string_view domain = entry.text(field<"OperatorSetIdProto.domain">);
         if (!domain.empty() && domain != "ai.onnx") return;
         version = std::max(version, entry.int64(field<"OperatorSetIdProto.version">));
@@ -173,11 +167,11 @@ std::int64_t opset_of(const onnx::Message& model) {
     if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
     throw Error(
         "save.dtype",
-        "initializers that are inputs, whose name stands twice, or that training_info uses, "
-        "cannot have another type: " +
-            text +
-            "; drop_initializer_inputs() removes such inputs, or name the types of the others "
-            "only");
+        {"initializers that are inputs, whose name stands twice, or that training_info uses, "
+         "cannot have another type: ",
+         text,
+         "; drop_initializer_inputs() removes such inputs, or name the types of the others "
+         "only"});
 }
 
 }  // namespace

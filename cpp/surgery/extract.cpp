@@ -101,8 +101,8 @@ class Extraction {
         if (!unknown.empty()) throw UnknownNames("the graph has no value " + listed(unknown));
         if (!untyped.empty()) {
             throw Error("edit.untyped",
-                        "inputs and outputs need a type and a rank, which nothing tells of " +
-                            listed(untyped) + ": " + kToState);
+                        {"inputs and outputs need a type and a rank, which nothing tells of ",
+                         listed(untyped), ": ", kToState});
         }
     }
 
@@ -115,9 +115,8 @@ class Extraction {
             return graph_.initializers().contains(name) ||
                    graph_.sparse_initializer_names().contains(name);
         };
-        const wire::FieldRow& list = field<"GraphProto.input">;
-        graph_.fields()->for_each(list, [&](const wire::Field& each) {
-            const auto name = main_.inner(list, each).text(field<"ValueInfoProto.name">);
+        graph_.fields()->for_each_child(field<"GraphProto.input">, [&](const Message& each) {
+            const auto name = each.text(field<"ValueInfoProto.name">);
             if (!needed_.is_needed(name) || given_.contains(name)) return;
             if (!has_default(name)) missing.push_back(name);
             if (stay) defaults_.push_back(name);

@@ -39,8 +39,7 @@ void check_names(const Message& function, std::uint32_t max_depth) {
         });
         uses.find_below(node, max_depth);
     });
-    const wire::FieldRow& outputs = field<"FunctionProto.output">;
-    function.for_each_value(outputs, [&](const wire::Field& each) {
+    function.for_each_value(field<"FunctionProto.output">, [&](const wire::Field& each) {
         if (made.contains(each.text()) || inputs.contains(each.text())) return;
         throw std::invalid_argument("no node of the function " + in_quotes(key) +
                                     " makes its output " + in_quotes(each.text()));
@@ -49,12 +48,10 @@ void check_names(const Message& function, std::uint32_t max_depth) {
 
 void check_call(const Message& node, const std::string& function, const InlinedSize& size) {
     const auto check = [&](const wire::FieldRow& given, std::uint64_t most, const char* what) {
-        std::uint64_t count = 0;
-        node.for_each_value(given, [&](const wire::Field&) { ++count; });
+        const std::uint64_t count = node.count(given);
         if (count <= most) return;
-        throw std::invalid_argument("a node calls the function " + in_quotes(function) + " with " +
-                                    std::to_string(count) + " " + what + ", but it has " +
-                                    std::to_string(most));
+        throw std::invalid_argument(text_from({"a node calls the function ", Quoted(function),
+                                               " with ", count, " ", what, ", but it has ", most}));
     };
     check(field<"NodeProto.input">, size.inputs, "inputs");
     check(field<"NodeProto.output">, size.outputs, "outputs");

@@ -228,9 +228,8 @@ class InliningFunctions {
     }
 
     [[noreturn]] void fail_too_deep() const {
-        throw Error("limit.depth", "functions call each other more than " +
-                                       std::to_string(max_depth_) +
-                                       " deep; raise the limit with limits=Limits(depth=...)");
+        throw Error("limit.depth", {"functions call each other more than ", max_depth_,
+                                    " deep; raise the limit with limits=Limits(depth=...)"});
     }
 
     [[noreturn]] void fail_cycle(const Function& function) const {
@@ -243,8 +242,8 @@ class InliningFunctions {
             text += (each == begin ? "" : " -> ") + (is_left_out ? "..." : in_quotes((*each)->key));
         }
         throw Error("model.cycle",
-                    "the function " + in_quotes(function.key) +
-                        " calls itself, so its calls cannot be replaced by its nodes: " + text);
+                    {"the function ", Quoted(function.key),
+                     " calls itself, so its calls cannot be replaced by its nodes: ", text});
     }
 
     // Training runs the main graph with others, so their names are shared.
@@ -262,10 +261,9 @@ class InliningFunctions {
             if (functions_.contains(model::function_identity(body.message))) continue;
             Root stays{{{body.message, 1}}, body.message, &field<"FunctionProto.opset_import">};
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-            body.message.for_each_value(defaults, [&](const wire::Field& each) {
-                model::Attribute(body.message.inner(defaults, each))
-                    .for_each_graph(
-                        [&](const Message& graph) { stays.bodies.push_back({graph, 3}); });
+            body.message.for_each_child(defaults, [&](const Message& each) {
+                model::Attribute(each).for_each_graph(
+                    [&](const Message& graph) { stays.bodies.push_back({graph, 3}); });
             });
             found.push_back(std::move(stays));
         }
@@ -306,8 +304,7 @@ class InliningFunctions {
         std::map<std::string_view, std::int64_t> versions;
         const auto for_each_import = [&](const Message& importer, const wire::FieldRow& list,
                                          auto&& visit) {
-            importer.for_each_value(list, [&](const wire::Field& each) {
-                const Message import = importer.inner(list, each);
+            importer.for_each_child(list, [&](const Message& import) {
                 visit(onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">)),
                       import.int64(field<"OperatorSetIdProto.version">), import);
             });
@@ -333,12 +330,11 @@ class InliningFunctions {
 
     [[noreturn]] static void contradict(const Function& function, std::string_view domain,
                                         std::int64_t around, std::int64_t inside) {
-        throw std::invalid_argument(
-            "the function " + in_quotes(function.key) + " imports version " +
-            std::to_string(inside) + " of the domain " + in_quotes(domain) +
-            ", but what calls it imports " + std::to_string(around) +
-            (domain.empty() ? ": call convert_version() before, or inline other functions by names"
-                            : ": their nodes must be written for one version"));
+        throw std::invalid_argument(text_from(
+            {"the function ", Quoted(function.key), " imports version ", inside, " of the domain ",
+             Quoted(domain), ", but what calls it imports ", around,
+             (domain.empty() ? ": call convert_version() before, or inline other functions by names"
+                             : ": their nodes must be written for one version")}));
     }
 
     void apply(const Plan& made) {

@@ -59,12 +59,6 @@ std::uint64_t count_identities(const Message& function) {
     return identities;
 }
 
-std::uint64_t count_of(const Message& message, const wire::FieldRow& row) {
-    std::uint64_t count = 0;
-    message.for_each_value(row, [&](const wire::Field&) { ++count; });
-    return count;
-}
-
 }  // namespace
 
 std::uint64_t InlinedSize::nbytes_of(const Message& call) const {
@@ -76,15 +70,13 @@ std::uint64_t InlinedSize::nbytes_of(const Message& call) const {
     call.for_each_value(field<"NodeProto.output">, measure);
     std::uint64_t bound = 0;
     std::uint64_t metadata = 0;
-    const wire::FieldRow& entries = field<"NodeProto.metadata_props">;
-    call.for_each_value(entries, [&](const wire::Field& each) {
-        metadata = add_sat(metadata, call.inner(entries, each).nbytes());
+    call.for_each_child(field<"NodeProto.metadata_props">, [&](const Message& each) {
+        metadata = add_sat(metadata, each.nbytes());
         ++bound;
     });
     std::uint64_t attribute = default_nbytes;
-    const wire::FieldRow& attributes = field<"NodeProto.attribute">;
-    call.for_each_value(attributes, [&](const wire::Field& each) {
-        attribute = std::max<std::uint64_t>(attribute, call.inner(attributes, each).nbytes());
+    call.for_each_child(field<"NodeProto.attribute">, [&](const Message& each) {
+        attribute = std::max<std::uint64_t>(attribute, each.nbytes());
         ++bound;
     });
     return add_sat(
@@ -97,9 +89,8 @@ std::uint32_t InlinedSize::depth_of(const Message& call, std::uint32_t at,
     std::uint32_t deepest = at + depth - std::min<std::uint32_t>(depth, 1);
     if (references > 0) deepest += std::max(default_depth, given_by(call, max_depth).depth);
     if (deepest > max_depth) {
-        throw Error("limit.depth", "the nodes of a function would be nested more than " +
-                                       std::to_string(max_depth) +
-                                       " deep; raise the limit with limits=Limits(depth=...)");
+        throw Error("limit.depth", {"the nodes of a function would be nested more than ", max_depth,
+                                    " deep; raise the limit with limits=Limits(depth=...)"});
     }
     return deepest;
 }
@@ -125,13 +116,12 @@ InlinedSize size_of(const Message& function, std::uint32_t max_depth) {
     size.nodes += identities;
     size.names += 2 * identities;
     size.nbytes = add_sat(function.nbytes(), mul_sat(size.nodes, kBytesOfNode));
-    size.inputs = count_of(function, field<"FunctionProto.input">);
-    size.outputs = count_of(function, field<"FunctionProto.output">);
+    size.inputs = function.count(field<"FunctionProto.input">);
+    size.outputs = function.count(field<"FunctionProto.output">);
     size.nbytes = add_sat(size.nbytes, mul_sat(size.inputs + size.outputs + 2, kBytesOfBound));
     const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-    function.for_each_value(defaults, [&](const wire::Field& each) {
+    function.for_each_child(defaults, [&](const Message& attribute) {
         size.nbytes = add_sat(size.nbytes, kBytesOfBound);
-        const Message attribute = function.inner(defaults, each);
         InlinedSize found;
         count(attribute, defaults, 1, max_depth, found);
         size.default_depth = std::max(size.default_depth, found.depth);

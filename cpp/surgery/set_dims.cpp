@@ -96,9 +96,7 @@ class SettingDims {
     }
 
     void add_inputs(const NewDims& dims) {
-        const wire::FieldRow& list = field<"GraphProto.input">;
-        document_.index(main_)->for_each(list, [&](const wire::Field& each) {
-            Message input = main_.inner(list, each);
+        document_.index(main_)->for_each_child(field<"GraphProto.input">, [&](Message input) {
             const std::string_view name = input.text(field<"ValueInfoProto.name">);
             inputs_.insert_or_assign(name, Input{std::move(input)});
         });
@@ -195,16 +193,12 @@ class SettingDims {
 
     // A default of an input keeps its shape, which must fit.
     void check_defaults() {
-        const wire::FieldRow& dense = field<"GraphProto.initializer">;
         const auto fields = document_.index(main_);
-        fields->for_each(dense, [&](const wire::Field& each) {
-            const Message tensor = main_.inner(dense, each);
+        fields->for_each_child(field<"GraphProto.initializer">, [&](const Message& tensor) {
             check_default(tensor.text(field<"TensorProto.name">), tensor,
                           field<"TensorProto.dims">);
         });
-        const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
-        fields->for_each(sparse, [&](const wire::Field& each) {
-            const Message tensor = main_.inner(sparse, each);
+        fields->for_each_child(field<"GraphProto.sparse_initializer">, [&](const Message& tensor) {
             const auto values = tensor.child(field<"SparseTensorProto.values">);
             if (values) {
                 check_default(values->text(field<"TensorProto.name">), tensor,
@@ -224,10 +218,9 @@ class SettingDims {
             if (axis >= numbers->size() || !(*numbers)[axis]) return;
             const std::int64_t number = *(*numbers)[axis];
             if (number == each.int64()) return;
-            throw std::invalid_argument("the input " + in_quotes(name) + " has a default of " +
-                                        std::to_string(each.int64()) + " in dimension " +
-                                        std::to_string(axis) + ", not " + std::to_string(number) +
-                                        ": replace its initializer before, or remove it");
+            throw std::invalid_argument(text_from(
+                {"the input ", Quoted(name), " has a default of ", each.int64(), " in dimension ",
+                 axis, ", not ", number, ": replace its initializer before, or remove it"}));
         });
     }
 
@@ -275,8 +268,7 @@ class SettingDims {
         std::vector<Message> stale;
         for (const auto* const list : {&field<"GraphProto.input">, &field<"GraphProto.output">}) {
             if (list == &field<"GraphProto.input"> && graph.is(main_)) continue;
-            document_.index(graph)->for_each(*list, [&](const wire::Field& each) {
-                const Message value = graph.inner(*list, each);
+            document_.index(graph)->for_each_child(*list, [&](const Message& value) {
                 if (!is_stale(value.text(field<"ValueInfoProto.name">))) return;
                 DimWalk().enter(value, document_.limits().depth, [&](const Message& dim) {
                     if (dim.has(kValue)) stale.push_back(dim);

@@ -99,7 +99,7 @@ class Sorting {
         if (in_cycle) {
             const std::string place = path + ".node[" + std::to_string(*in_cycle) + "]";
             Error error("model.cycle",
-                        place + " depends on its own output, so no order can run it");
+                        {place, " depends on its own output, so no order can run it"});
             error.path = place;
             throw error;
         }

@@ -60,9 +60,9 @@ void refuse_if_in_nodes(const DocumentPtr& document, const PlanOptions& options)
         const bool in_graphs = finds_lifted(*document, tried, false);
         if (!in_graphs && !finds_lifted(*document, tried, true)) return;
         Error error("save.no_weights",
-                    "no initializer is affected, since the weights are in Constant nodes; " +
-                        std::string(in_graphs ? "" : "inline_functions() and then ") +
-                        "lift_constants() can make them initializers");
+                    {"no initializer is affected, since the weights are in Constant nodes; ",
+                     in_graphs ? "" : "inline_functions() and then ",
+                     "lift_constants() can make them initializers"});
         tried.attributes = true;
         if (finds_weights(document, tried)) error.remedy = "attributes";
         throw error;

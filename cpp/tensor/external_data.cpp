@@ -28,7 +28,7 @@ constexpr std::size_t kMostSearches = 8;
 [[noreturn]] void fail(const char* code, std::string_view tensor, std::string_view location,
                        const std::string& message, const std::string& file = {},
                        const char* remedy = "") {
-    Error error(code, of_tensor(tensor) + message);
+    Error error(code, {of_tensor(tensor), message});
     error.tensor = std::string(tensor);
     error.location = std::string(location);
     error.file = file;

@@ -31,7 +31,7 @@ std::string of_tensor(std::string_view name) {
 
 void fail(const Header& header, const char* code, const std::string& message,
           std::string_view location) {
-    Error error(code, of_tensor(header.name) + message);
+    Error error(code, {of_tensor(header.name), message});
     error.tensor = std::string(header.name);
     error.location = std::string(location);
     throw error;

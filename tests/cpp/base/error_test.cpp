@@ -41,4 +41,14 @@ TEST_CASE("checked: products and sums that do not fit are refused") {
     CHECK_FALSE(checked_add(UINT64_MAX, 1, result));
 }
 
+TEST_CASE("error: a text is made of parts") {
+    CHECK(text_from({}) == "");
+    CHECK(text_from({"element ", std::uint64_t{3}, " of ", Quoted("a\nb"), std::string("!")}) ==
+          "element 3 of 'a\\x0ab'!");
+    CHECK(text_from({INT64_MIN, " to ", INT64_MAX, ", ", UINT64_MAX, ", ", -1, ", ",
+                     std::uint8_t{200}}) ==
+          "-9223372036854775808 to 9223372036854775807, 18446744073709551615, -1, 200");
+    CHECK(std::string_view(Error("tensor.rank", {"rank ", 9}).what()) == "rank 9");
+}
+
 }  // namespace onnxmap::test
