@@ -2,7 +2,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -147,8 +146,9 @@ const onnx::DataTypeInfo* type_named(std::string_view name) {
     for (const onnx::DataTypeInfo& info : onnx::data_types()) {
         if (name == info.name || name == info.numpy) return &info;
     }
+    const std::string small = lower(name);
     for (const auto& [spelling, type] : kSpellings) {
-        if (lower(name) == spelling) return &onnx::data_type(type);
+        if (small == spelling) return &onnx::data_type(type);
     }
     return nullptr;
 }

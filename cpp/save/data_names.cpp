@@ -41,11 +41,9 @@ std::size_t extension_of(std::string_view name) {
 }
 
 bool is_of_data(std::string_view name) {
-    std::string extension = lower(name.substr(extension_of(name)));
-    if (extension.starts_with(".onnx_data_")) {  // a shard
-        const std::size_t digits = extension.find_last_not_of("0123456789") + 1;
-        if (digits == sizeof ".onnx_data_" - 1 && digits < extension.size()) return true;
-    }
+    constexpr std::string_view kShard = ".onnx_data_";
+    const std::string extension = lower(name.substr(extension_of(name)));
+    if (extension.starts_with(kShard) && is_number(extension.substr(kShard.size()))) return true;
     return std::ranges::find(kOfData, extension) != kOfData.end();
 }
 
