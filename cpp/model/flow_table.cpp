@@ -8,6 +8,7 @@
 #include "model/captured_values.hpp"
 #include "model/list_names.hpp"
 #include "model/node.hpp"
+#include "os/parallel.hpp"
 
 namespace onnxmap::model {
 
@@ -18,36 +19,42 @@ void FlowTable::Node::find_captured(const Use& use, std::uint32_t max_depth) con
     uses.find_below(model::Node(message), max_depth);
 }
 
-void FlowTable::read(const FieldIndex& body, const Visit& visit) {
-    const wire::FieldRow& nodes = nodes_of(body.message());
-    const std::uint64_t likely = body.likely_names(nodes);
-    reserve(body.count(nodes), likely);
-    makers_.reserve(likely);
-    NamesInFlight<Role> in_flight(names());
-    const Note note{*this};
-    std::uint32_t position = 0;
-    const Use use = [&](std::string_view name) {
-        in_flight.finish(note);  // of the nodes before
-        const auto value = names().add(name);
-        note(value, {position, Kind::used_after});
-        return value.position;
-    };
-    body.for_each_child(nodes, [&](const onnx::Message& message) {
-        Node node{message, position};
+namespace {
+
+constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
+constexpr std::size_t kBatches = 16;   // that threads read ahead
+constexpr std::size_t kAhead = 16;     // look-ups that are in flight at once
+
+}  // namespace
+
+void FlowTable::Batch::read(const FieldIndex& body, std::uint64_t begin, std::uint64_t end) {
+    nodes.clear();
+    values.clear();
+    ends.clear();
+    const wire::FieldRow& list = nodes_of(body.message());
+    FieldIndex::Cursor cursor(body, list);
+    cursor.skip_to(begin);
+    wire::Field element;
+    for (std::uint64_t i = begin; i < end && cursor.next(element); ++i) {
+        Node& node = nodes.emplace_back(
+            Node{body.message().inner(list, element), static_cast<std::uint32_t>(i)});
         // A switch, not for_each_field(): to look up the rows takes as long as the rest.
         Kind used = Kind::used;
-        onnx::Message::Walk walk(message);
+        const auto add = [&](const wire::Field& name, Kind kind) {
+            if (name.bytes.empty()) return;
+            values.push_back({name.text(), NameTable::hash_of(name.text()), kind});
+        };
+        onnx::Message::Walk walk(node.message);
         for (wire::Field found; walk.next(found);) {
             if (found.type != wire::WireType::length_delimited) continue;  // no field below
             switch (found.number) {
                 case field<"NodeProto.input">.number:
                     ++node.inputs;
-                    if (!found.bytes.empty()) in_flight.add(found.text(), {position, used}, note);
+                    add(found, used);
                     break;
                 case field<"NodeProto.output">.number:
                     used = Kind::used_after;
-                    if (!found.bytes.empty())
-                        in_flight.add(found.text(), {position, Kind::made}, note);
+                    add(found, Kind::made);
                     break;
                 case field<"NodeProto.op_type">.number: node.op_type = found.text(); break;
                 case field<"NodeProto.domain">.number: node.domain = found.text(); break;
@@ -55,17 +62,49 @@ void FlowTable::read(const FieldIndex& body, const Visit& visit) {
                 case field<"NodeProto.attribute">.number:
                     node.holds_graphs =
                         node.holds_graphs ||
-                        Attribute(message.inner(field<"NodeProto.attribute">, found))
+                        Attribute(node.message.inner(field<"NodeProto.attribute">, found))
                             .may_hold_graph();
                     break;
                 default: break;
             }
         }
-        visit(node, use);
-        ++position;
-    });
-    in_flight.finish(note);
+        ends.push_back(values.size());
+    }
+}
+
+void FlowTable::read(const FieldIndex& body, const Visit& visit) {
+    const wire::FieldRow& nodes = nodes_of(body.message());
+    const std::uint64_t likely = body.likely_names(nodes);
+    reserve(body.count(nodes), likely);
+    makers_.reserve(likely);
+    std::vector<Batch> batches(kBatches);
+    os::for_each_range_in_order(
+        body.count(nodes), kBatch, kBatches,
+        [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
+            batches[slot].read(body, begin, end);
+        },
+        [&](std::uint64_t slot) { add_all(batches[slot], visit); });
     finish();
+}
+
+void FlowTable::add_all(const Batch& batch, const Visit& visit) {
+    std::uint32_t position = 0;
+    const Use use = [&](std::string_view name) {
+        const auto value = names().add(name);
+        note(value, Kind::used_after, position);
+        return value.position;
+    };
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < batch.nodes.size(); ++i) {
+        position = batch.nodes[i].position;
+        for (; next < batch.ends[i]; ++next) {
+            if (next + kAhead < batch.values.size())
+                names().prefetch(batch.values[next + kAhead].hash);
+            const auto& [name, hash, kind] = batch.values[next];
+            note(names().add(name, hash), kind, position);
+        }
+        visit(batch.nodes[i], use);
+    }
 }
 
 void FlowTable::read_all(const FieldIndex& body, std::uint32_t max_depth) {
@@ -74,18 +113,17 @@ void FlowTable::read_all(const FieldIndex& body, std::uint32_t max_depth) {
     });
 }
 
-void FlowTable::note(const NameTable::Added& value, const Role& role) {
+void FlowTable::note(const NameTable::Added& value, Kind kind, std::uint32_t node) {
     if (value.is_new) makers_.push_back(kNone);
     std::uint32_t& maker = makers_[value.position];
-    if (role.kind == Kind::made) {
-        if (maker != kNone && maker != role.node && has_single_makers())
-            made_twice_ = value.position;
+    if (kind == Kind::made) {
+        if (maker != kNone && maker != node && has_single_makers()) made_twice_ = value.position;
         is_sorted_ = is_sorted_ && value.is_new;
-        maker = role.node;
-    } else if (role.kind == Kind::used_after && maker == role.node) {
+        maker = node;
+    } else if (kind == Kind::used_after && maker == node) {
         is_sorted_ = false;
     }
-    Mentions::note(value.position | (role.kind == Kind::made ? kMade : 0), role.node);
+    Mentions::note(value.position | (kind == Kind::made ? kMade : 0), node);
 }
 
 void FlowTable::check_makers() const {

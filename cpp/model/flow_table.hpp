@@ -32,7 +32,7 @@ class FlowTable : public Mentions {
     using Use = std::function<std::uint32_t(std::string_view name)>;
     /// What a node has besides its values.
     struct Node {
-        const onnx::Message& message;
+        onnx::Message message;
         std::uint32_t position;
         std::string_view op_type = {};
         std::string_view domain = {};
@@ -99,18 +99,22 @@ class FlowTable : public Mentions {
         used_after,  // was read after an output of the node
         made
     };
-    struct Role {
-        std::uint32_t node;
-        Kind kind;
-    };
-    struct Note {
-        FlowTable& self;
-        void operator()(const NameTable::Added& value, const Role& role) const {
-            self.note(value, role);
-        }
+    // Nodes that a thread has read, and the values that each of them uses and makes.
+    struct Batch {
+        struct Value {
+            std::string_view name;
+            std::uint32_t hash;
+            Kind kind;
+        };
+        std::vector<Node> nodes;
+        std::vector<Value> values;
+        std::vector<std::size_t> ends;  // of the values of each node
+
+        void read(const FieldIndex& body, std::uint64_t begin, std::uint64_t end);
     };
 
-    void note(const NameTable::Added& value, const Role& role);
+    void add_all(const Batch& batch, const Visit& visit);
+    void note(const NameTable::Added& value, Kind kind, std::uint32_t node);
 
     os::LargeVector<std::uint32_t> makers_;  // by value
     std::uint32_t made_twice_ = kNone;       // a value

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -71,6 +72,28 @@ TEST_CASE("flow_table: nodes in any order") {
     CHECK(reached(flow, "x") == NodeNumbers{0, 1, 3, 4});
     CHECK(reached(flow, "v") == NodeNumbers{2});
     CHECK(flow.order().nodes == NodeNumbers{2, 4, 1, 0, 3});
+}
+
+TEST_CASE("flow_table: many nodes, which threads read in batches") {
+    constexpr std::uint32_t kCount = 3000;
+    const auto value = [](std::uint32_t i) { return "v" + std::to_string(i); };
+    std::vector<Bytes> nodes;
+    for (std::uint32_t i = kCount; i-- > 0;)  // from the last to the first
+        nodes.push_back(operation({value(i), "w"}, {value(i + 1)}));
+    const ReadNodes flow(nodes);
+    CHECK_FALSE(flow.is_sorted());
+    CHECK(flow.name_count() == kCount + 2);
+    NodeNumbers backwards;
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+        CHECK(flow.maker(*flow.find(value(kCount - i))) == i);
+        Names used;
+        flow.for_each_used(i, [&](std::uint32_t each) { used.push_back(flow.name(each)); });
+        CHECK(used == Names{value(kCount - 1 - i), "w"});
+        backwards.insert(backwards.begin(), i);
+    }
+    CHECK(flow.order().nodes == backwards);
+    CHECK(reached(flow, value(1)).size() == kCount - 1);
+    CHECK(reached(flow, "w").size() == kCount);
 }
 
 TEST_CASE("flow_table: a node that uses its own output, wherever the file has it") {
