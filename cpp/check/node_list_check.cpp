@@ -72,43 +72,16 @@ void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& path
 }
 
 void NodeListCheck::check_nodes() {
-    const bool is_large = fields_.count(row_) > 2 * kBatch;
-    if (is_large && !owner_.function) {
-        check_in_parallel();
-    } else {
-        check_in_order();
-    }
-    resolve();
-}
-
-// Most nodes make one value and have a name. Memory that is left is not touched.
-void NodeListCheck::make_room() {
-    const std::uint64_t likely = fields_.likely_names(row_);
-    checking_.visible.reserve(likely);
-    node_names_.reserve(likely);
-}
-
-void NodeListCheck::check_in_order() {
-    const std::uint64_t count = fields_.count(row_);
-    Events events;
-    make_room();
-    for (std::uint64_t begin = 0; begin < count; begin += kBatch) {
-        const std::uint64_t end = std::min(begin + kBatch, count);
-        read_nodes(begin, end, checking_.findings, events);
-        apply_all(events);
-        for (std::uint64_t i = begin; owner_.function && i < end; ++i) note_call(node(i));
-    }
-}
-
-void NodeListCheck::check_in_parallel() {
     struct Batch {
         Findings findings;
         Events events;
     };
-    std::vector<Batch> batches(kBatches, Batch{checking_.findings.empty_copy(), {}});
+    const std::uint64_t count = fields_.count(row_);
+    std::vector<Batch> batches(std::min<std::uint64_t>(count / kBatch + 1, kBatches),
+                               Batch{checking_.findings.empty_copy(), {}});
     bool has_room = false;
     os::for_each_range_in_order(
-        fields_.count(row_), kBatch, kBatches,
+        count, kBatch, batches.size(),
         [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
             read_nodes(begin, end, batches[slot].findings, batches[slot].events);
         },
@@ -117,6 +90,16 @@ void NodeListCheck::check_in_parallel() {
             checking_.findings.take(batches[slot].findings);
             apply_all(batches[slot].events);
         });
+    if (owner_.function)
+        fields_.for_each_child(row_, [&](const onnx::Message& node) { note_call(node); });
+    resolve();
+}
+
+// Most nodes make one value and have a name. Memory that is left is not touched.
+void NodeListCheck::make_room() {
+    const std::uint64_t likely = fields_.likely_names(row_);
+    checking_.visible.reserve(likely);
+    node_names_.reserve(likely);
 }
 
 // Checks nodes by themselves, and notes what they do. Threads may do so at the same time.
@@ -194,7 +177,7 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
                 visible.note_use(id);
                 break;
             }
-            unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
+            unknown_.push_back({id, event.slot, node, {}, nullptr});
             break;
         }
         case Kind::called: judge_types(event, node); break;
@@ -354,7 +337,10 @@ void NodeListCheck::resolve() {
         const std::string_view name = checking_.visible.names().name(each.value);
         const bool is_late = (checking_.visible.here(each.value) & Mark::is_made) != 0;
         if (!is_late && outer_ != nullptr) {
-            if (each.body == nullptr) each.body = checking_.kept.keep(path_);
+            if (each.body == nullptr) {
+                each.body = checking_.kept.keep(path_);
+                each.title = title_of(each.node);
+            }
             outer_->unknown_.push_back(each);
             continue;
         }
@@ -364,7 +350,8 @@ void NodeListCheck::resolve() {
                              is_here ? &row_ : &field<"GraphProto.node">, each.node};
         const FieldPath input{&node, &field<"NodeProto.input">, each.slot};
         checking_.found(is_late ? Rule::value_unsorted : Rule::value_undefined, input, [&] {
-            return "the node " + in_quotes(each.title) + " uses " + in_quotes(name) +
+            return "the node " + in_quotes(is_here ? title_of(each.node) : each.title) + " uses " +
+                   in_quotes(name) +
                    (is_late ? " before a node makes it" : ", which nothing defines");
         });
     }

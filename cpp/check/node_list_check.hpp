@@ -87,15 +87,13 @@ class NodeListCheck {
         VisibleValues::Id value;
         std::uint32_t slot;
         std::uint64_t node;
-        std::string_view title;  // of the node
+        std::string_view title;  // of a node in another body
         const FieldPath* body;   // null: this one
     };
 
     void read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
                     Events& events) const;
     void make_room();
-    void check_in_order();
-    void check_in_parallel();
     void apply_all(const Events& events);
     void apply(const Event& event, std::uint64_t node);
     void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);

@@ -222,8 +222,10 @@ def _without(folder: str, text: str) -> str:
 
     A location is what the model says, so it stays.
     """
+    if not folder or folder not in text:
+        return text
     text = text.replace(f" (the model directory is '{folder}')", "")
-    return re.sub(rf"(?<!external location )'{re.escape(folder)}/+", "'", text) if folder else text
+    return re.sub(rf"(?<!external location )'{re.escape(folder)}/+", "'", text)
 
 
 def chosen_rules(
