@@ -91,12 +91,10 @@ std::string NameChecks::viewed_name(const model::Document& document,
     if (!source::guard_reads(document.source(), [&] { return viewed_file(document); }).empty()) {
         refuse_view("the model is a view already");
     }
-    if (const auto replaced = key_at(path_of(model))) {
-        const os::FileIdentity file =
-            os::FoundObject(loaded, os::AtLink::its_target).status().identity;
-        if (*replaced == FileKey(file.device, file.inode)) {
-            refuse_view("a view cannot replace the model that it shows");
-        }
+    const auto replaced = object_at(path_of(model), os::AtLink::its_target);
+    if (replaced && replaced->identity.same_file(
+                        os::FoundObject(loaded, os::AtLink::its_target).status().identity)) {
+        refuse_view("a view cannot replace the model that it shows");
     }
     return loaded.substr(folder_part(loaded).size());
 }

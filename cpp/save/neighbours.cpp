@@ -48,8 +48,10 @@ void add(Neighbours& neighbours, const std::string& path, bool counts, const Cal
 const std::string* Neighbours::user_of(const std::string& path) const { return found(users, path); }
 
 const std::string* Neighbours::owner_of(const std::string& path) const {
-    const std::string* const user = user_of(path);
-    return user != nullptr ? user : found(models, path);
+    if (const std::string* const user = user_of(path)) return user;
+    const std::string* const model = found(models, path);
+    // It may be gone, and its inode used again at once.
+    return model != nullptr && key_at(*model) == key_at(path) ? model : nullptr;
 }
 
 bool Neighbours::is_free(const std::string& side) const {

@@ -44,7 +44,7 @@ bool has_object(const os::OutputFolder& folder, const std::string& location) {
 std::optional<FileKey> key_at(const std::string& path, os::AtLink at_link) {
     const auto found = object_at(path, at_link);
     if (!found) return std::nullopt;
-    return FileKey(found->identity.device, found->identity.inode);
+    return FileKey(found->identity.device, found->identity.inode, found->identity.born_ns);
 }
 
 }  // namespace onnxmap::save

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "os/file_status.hpp"
@@ -38,8 +39,9 @@ void take_new(std::string& location, const NewLocations& names);
 /// Whether a location beneath a folder is taken, if anybody can tell.
 [[nodiscard]] bool has_object(const os::OutputFolder& folder, const std::string& location);
 
-/// Distinguishes a file from all others.
-using FileKey = std::pair<std::uint64_t, std::uint64_t>;
+/// Distinguishes a file from all others: its device, its inode, and when it was made, since inodes
+/// are used again.
+using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;
 
 /// The key of the object at a path; see object_at().
 [[nodiscard]] std::optional<FileKey> key_at(const std::string& path,

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "base/error.hpp"
 #include "sample_models.hpp"
 #include "save/model_files.hpp"
+#include "save/paths.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -55,6 +57,26 @@ TEST_CASE("neighbours: who uses a data file") {
     CHECK(name_of(found.owner_of(here + "/near")) == "link.onnx");
     CHECK(found.unreadable.empty());
     CHECK(!found.is_free(data));
+}
+
+TEST_CASE("neighbours: a new file with the inode of one that is gone") {
+    const TemporaryFolder folder;
+    const std::string model = folder.write("m.onnx", ByteView(user_of("w.data")));
+    const auto replacement_of = [&](const std::string& path) {
+        std::filesystem::remove(path);
+        return folder.write("new", "1234");
+    };
+    const auto search = [&] {
+        return save::find_neighbours({folder.path()}, {}, {}, no_text_reader());
+    };
+    const std::string data = folder.write("w.data", "1234");
+    const auto before = search();
+    CHECK(name_of(before.user_of(data)) == "m.onnx");
+    CHECK(name_of(before.owner_of(model)) == "m.onnx");
+    CHECK(name_of(before.owner_of(replacement_of(model))) == "nobody");
+    if (!save::object_at(data, os::AtLink::its_target)->identity.born_ns) return;  // not told
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // times of birth are coarse
+    CHECK(name_of(before.user_of(replacement_of(data))) == "nobody");
 }
 
 TEST_CASE("neighbours: a model that cannot be read may use what is older") {
