@@ -57,7 +57,7 @@ def convert_version(document: _core.Document, target_version: int) -> None:
     """See `Model.convert_version`."""
 
     def converted(model: onnx.ModelProto) -> onnx.ModelProto:
-        return _at_version(model, target_version)
+        return _at_version(model, target_version, options_of(document.proto))
 
     def forgotten(model: onnx.ModelProto) -> onnx.ModelProto:
         # The converter makes the message anew, and forgets parts of it, also if nothing changes.
@@ -85,8 +85,14 @@ def _version_of(importer: Any) -> int:
     return max((each.version for each in importer.opset_import if each.domain in _OWN), default=0)
 
 
-def _at_version(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
-    """What the converter makes of a model. It knows sparse initializers only as inputs."""
+def _at_version(
+    model: onnx.ModelProto, version: int, checked: Options | None = None
+) -> onnx.ModelProto:
+    """What the converter makes of a model. It knows sparse initializers only as inputs.
+
+    It may leave attributes that the other version does not have. `checked`: onnx.checker, which
+    accepts the model, must accept what is made, too; with these options it is read.
+    """
     given, known = onnx.ModelProto(), {value.name for value in model.graph.input}
     given.CopyFrom(model)
     del given.graph.sparse_initializer[:]
@@ -94,6 +100,8 @@ def _at_version(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
         if values.name not in known:
             given.graph.input.add(name=values.name).type.tensor_type.elem_type = values.data_type
     made = onnx.version_converter.convert_version(given, version)
+    if checked and (fault := _fault_in(made, checked)) and not _fault_in(given, checked):
+        raise ValueError(f"onnx converts it to a model that onnx.checker refuses: {fault}")
     for i in reversed(range(len(made.graph.input))):
         if made.graph.input[i].name not in known:
             del made.graph.input[i]
@@ -123,6 +131,11 @@ def _since(op_type: str, version: int) -> int:
         return onnx.defs.get_schema(op_type, version).since_version
     except onnx.defs.SchemaError:
         return 0
+
+
+def _fault_in(structure: onnx.ModelProto, options: Options) -> str | None:
+    data = structure.SerializeToString()
+    return official_fault(load_buffer(data, "ModelProto", Options(limits=options.limits), b""))
 
 
 def official_fault(document: _core.Document) -> str | None:

@@ -176,6 +176,11 @@ def test_versions_are_those_of_the_whole_model(version: int, tmp_path: Path) -> 
             assert found == expected
             assert not model.edited
             continue
+        if "that onnx.checker refuses" in str(found):
+            assert not model.edited
+            with pytest.raises((onnx.checker.ValidationError, onnx.shape_inference.InferenceError)):
+                onnx.checker.check_model(expected, full_check=True)
+            continue
         assert found is None
         if has_forgotten(message):
             assert essence(whole_message(model)) == essence(expected)
