@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.backed_memory import BackedMemory
+from bench.bench_surgery import VERBS
 from bench.models import RECIPES
 from bench.ratios import PARITY_PAIRS, bootstrap
 from bench.sampling import Model, Work, take_turns
@@ -27,6 +28,7 @@ TASKS = {
     "P2 views": ("views", INLINE),
     "P5 names_shapes": ("names_shapes", SMALL),
     "P5 views": ("views", SMALL),
+    "P10 stream": ("stream_64mib", INLINE),
     "P11 arrays": ("arrays", INLINE),
     "P15 load": ("load", NODES),
     "P15 op_types": ("op_types", NODES),
@@ -43,6 +45,12 @@ TASKS = {
     "P22 edit_node": ("edit_node", NODES),
     "P22 edit_node_and_save": ("edit_node_and_save", NODES),
     "P24 index": ("index", NODES),
+    "P25 check": ("check_structure", NODES),
+    "P28 prune": ("prune", NODES),
+    "P28 sort": ("sort", NODES),
+    "P28 set_dims": ("set_dims", NODES),
+    "P28 rename": ("rename", NODES),
+    "P29 check": ("check_operators", NODES),
 }
 
 
@@ -60,9 +68,10 @@ def main() -> None:
 
 def line(ours: str, other: str, task: str, model: Model) -> str:
     """Return the ratio of one task, or why there is none."""
+    peer = "our_surgery" if task in VERBS else "ours"
     works = {
-        "this": Work("ours", task, "model", python=ours),
-        "other": Work("ours", task, "model", python=other),
+        "this": Work(peer, task, "model", python=ours),
+        "other": Work(peer, task, "model", python=other),
     }
     with BackedMemory(0) as memory:
         samples = take_turns(works, {"model": model}, PARITY_PAIRS, WARMUP_ROUNDS, memory)

@@ -6,6 +6,7 @@ For child processes.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import inspect
 import itertools
 import os
@@ -134,6 +135,7 @@ class Calls:
 
 def _fault_of(calls: list[Callable[[], None]]) -> str:
     signal.alarm(PATIENCE)
+    faulthandler.dump_traceback_later(PATIENCE / 2)  # where it waits
     try:
         for call in calls:
             call()
@@ -194,6 +196,8 @@ class FirstCalls:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        with tempfile.TemporaryDirectory():  # the first one takes a lock, which a child inherits
+            pass
         half = wire.scalar(1, 2) + wire.scalar(2, 16) + wire.blob(8, b"w") + wire.blob(9, bytes(4))
         self.half = wire.blob(7, wire.blob(5, half))
 
