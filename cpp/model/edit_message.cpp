@@ -35,7 +35,7 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
         if (!row.is_message() || (Pieces::rows(message.table(), row) & rows) == 0) continue;
         if (row.repeated()) {
             message.for_each_child(
-                row, [&](const onnx::Message& field) { document.editable().remove(field); });
+                row, [&](const onnx::Message& child) { document.editable().remove(child); });
         } else if (const auto child = message.child(row)) {
             document.editable().remove(*child);
         }

@@ -37,7 +37,7 @@ inline constexpr std::uint64_t kLeastHeld = 4096;
 /// Throws Error `edit.removed` if the message is no longer part of its document.
 void check_editable(const Document& document, const onnx::Message& message);
 
-/// fields_of() a message that check_editable() accepts.
+/// fields_of() the message. Throws what check_editable() throws.
 [[nodiscard]] std::shared_ptr<const onnx::Pieces> editable_fields(const Document& document,
                                                                   const onnx::Message& message);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -107,6 +108,7 @@ class FieldIndex {
     /// Calls visit(message) for each message of a repeated field.
     template <class Visit>
     void for_each_child(const wire::FieldRow& row, Visit&& visit) const {
+        assert(row.is_message());
         for_each(row, [&](const wire::Field& field) { visit(message_.inner(row, field)); });
     }
 

@@ -65,9 +65,9 @@ class Count {
         const wire::FieldRow* const row = attribute.value_field();
         if (row == nullptr) return;
         const Message& holder = attribute.message();
-        holder.for_each_child(*row, [&](const Message& value) {
+        holder.for_each_value(*row, [&](const wire::Field& value) {
             const bool is_number = !row->is_message();
-            sum_ = add_sat(sum_, is_number ? 1 : size_of_tensor(value));
+            sum_ = add_sat(sum_, is_number ? 1 : size_of_tensor(holder.inner(*row, value)));
         });
     }
 

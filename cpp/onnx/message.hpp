@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -149,6 +150,7 @@ class Message {
     /// Calls visit(message) for each message of a repeated field.
     template <class Visit>
     void for_each_child(const wire::FieldRow& row, Visit&& visit) const {
+        assert(row.is_message());
         read_fields([&](const wire::Field& field) {
             if (belongs(field, row)) visit(inner(row, field));
         });

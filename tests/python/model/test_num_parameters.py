@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from support import wire_bytes as wire
 from support.models.sample import floats, model_of
 
 import onnxmap
@@ -61,6 +62,24 @@ def test_elements_of_less_than_a_byte_are_counted_as_elements(name: str) -> None
 )
 def test_values_of_constant_nodes_are_counted(value: dict[str, Any], number: int) -> None:
     assert model_of_graph(graph_of(constant(**value))).num_parameters == number
+
+
+@pytest.mark.parametrize(
+    ("name", "type_number", "field", "run", "number"),
+    [
+        ("value_ints", 7, 8, bytes([1, 2, 3, 4, 5]), 5),
+        ("value_floats", 6, 7, bytes(20), 5),
+        ("value_floats", 6, 7, b"", 0),
+    ],
+)
+def test_packed_values_are_counted(
+    name: str, type_number: int, field: int, run: bytes, number: int
+) -> None:
+    """Readers of protobuf take both forms of a list of numbers; onnx writes the other one."""
+    attribute = wire.blob(1, name.encode()) + wire.scalar(20, type_number) + wire.blob(field, run)
+    node = wire.blob(4, b"Constant") + wire.blob(2, b"c") + wire.blob(5, attribute)
+    model = onnxmap.loads(wire.scalar(1, 8) + wire.blob(7, wire.blob(1, node)))
+    assert model.num_parameters == number
 
 
 def test_tensors_of_other_nodes_are_not_counted() -> None:
