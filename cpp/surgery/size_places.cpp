@@ -29,6 +29,12 @@ const TakesSizes* row_of(std::span<const TakesSizes> rows, std::string_view op_t
     return found == rows.end() || !onnx::plain_domain(domain).empty() ? nullptr : &*found;
 }
 
+// One of 64 bits: few usual names have that of another one.
+constexpr std::uint64_t mark_of(std::string_view op_type) {
+    const std::size_t first = op_type.empty() ? 0 : static_cast<unsigned char>(op_type.front());
+    return std::uint64_t{1} << (first * 6 + op_type.size()) % 64;
+}
+
 // Operators that pass numbers or tensors on as they are, and the inputs that have these.
 const TakesSizes* passed_on_by(std::string_view op_type, std::string_view domain) {
     static constexpr TakesSizes kAll[] = {
@@ -121,7 +127,13 @@ const TakesSizes* sizes_taken_by(std::string_view op_type, std::string_view doma
         {"GRU", kLengthsOfSequences, 5, state},
         {"RNN", kLengthsOfSequences, 5, state},
     };
-    return row_of(kAll, op_type, domain);
+    // Asked of each node, most of which have an operator that is in no row.
+    static constexpr std::uint64_t kMarks = [] {
+        std::uint64_t marks = 0;
+        for (const TakesSizes& row : kAll) marks |= mark_of(row.op_type);
+        return marks;
+    }();
+    return (kMarks & mark_of(op_type)) == 0 ? nullptr : row_of(kAll, op_type, domain);
 }
 
 void SizePlaces::find(const Message& node, std::uint64_t position, const TakesSizes& takes,
