@@ -25,7 +25,8 @@ struct Quoted {
     std::string_view text;
 };
 
-/// A part of a text, which views what it is made of: text as it is, a number, or text of the input.
+/// A part of a text: text as it is, text of the input, or a number. It views the text, and is used
+/// in the expression that makes it.
 class TextPart {
   public:
     TextPart(std::string_view text) : text_(text) {}

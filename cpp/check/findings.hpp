@@ -34,8 +34,8 @@ class Findings {
 
     [[nodiscard]] bool wants(Rule rule) const { return wanted_[index(rule)]; }
 
-    /// Adds a finding. `message` is the sentence that says what is wrong, or its parts, or makes
-    /// it.
+    /// Adds a finding. `message`: the sentence that says what is wrong, its parts, or a function
+    /// that returns it, which is called only for a finding that is kept.
     template <std::invocable Message>
     void add(Rule rule, const FieldPath& path, Message&& message) {
         if (count(rule)) found_.push_back({rule, path.text(), message()});

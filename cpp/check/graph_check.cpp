@@ -315,9 +315,10 @@ void GraphCheck::check_described(const onnx::Message& value, VisibleValues::Id i
     const Known& here = checking_.shapes.at(told_shape(checking_.shapes, value));
     const Known& known = checking_.shapes.at(checking_.visible.shape(id));
     if (!contradict(here, known)) return;
-    checking_.found(Rule::value_shape, path,
-                    {"the shape of the value is ", shape_text(*known.dims), ", and here ",
-                     shape_text(*here.dims)});
+    checking_.found(Rule::value_shape, path, [&] {
+        return "the shape of the value is " + shape_text(*known.dims) + ", and here " +
+               shape_text(*here.dims);
+    });
 }
 
 // Training graphs use the initializers of the main graph, and bind them by name. A graph without

@@ -238,9 +238,11 @@ void NodeListCheck::judge_shape(VisibleValues::Id value, const Event& event, std
     if (contradict(is_told, is_made)) {
         const FieldPath path = path_of(node);
         checking_.found(
-            Rule::value_shape, FieldPath{&path, &field<"NodeProto.output">, event.slot},
-            {"the node makes the shape ", shape_text(*is_made.dims), ", and the graph says that ",
-             Quoted(event.name), " has ", shape_text(*is_told.dims)});
+            Rule::value_shape, FieldPath{&path, &field<"NodeProto.output">, event.slot}, [&] {
+                return text_from({"the node makes the shape ", shape_text(*is_made.dims),
+                                  ", and the graph says that ", Quoted(event.name), " has ",
+                                  shape_text(*is_told.dims)});
+            });
     } else if (is_told.dims && is_made.dims && !is_made.elements &&
                std::ranges::find(*is_made.dims, kUnknown) != is_made.dims->end()) {
         Numbers both(is_made.dims->begin(), is_made.dims->end());

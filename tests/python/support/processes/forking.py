@@ -135,7 +135,7 @@ class Calls:
 
 def _fault_of(calls: list[Callable[[], None]]) -> str:
     signal.alarm(PATIENCE)
-    faulthandler.dump_traceback_later(PATIENCE / 2)  # where it waits
+    faulthandler.dump_traceback_later(PATIENCE - 2)  # where it waits
     try:
         for call in calls:
             call()
