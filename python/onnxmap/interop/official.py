@@ -135,7 +135,10 @@ def _since(op_type: str, version: int) -> int:
 
 def _fault_in(structure: onnx.ModelProto, options: Options) -> str | None:
     data = structure.SerializeToString()
-    return official_fault(load_buffer(data, "ModelProto", Options(limits=options.limits), b""))
+    document = load_buffer(data, "ModelProto", Options(limits=options.limits), b"")
+    # Below 4, all initializers are inputs, but for those that the converter makes.
+    document.proto.ir_version = max(document.proto.ir_version, 4)
+    return official_fault(document)
 
 
 def official_fault(document: _core.Document) -> str | None:
