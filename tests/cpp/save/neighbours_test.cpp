@@ -64,7 +64,7 @@ TEST_CASE("neighbours: a new file with the inode of one that is gone") {
     const std::string model = folder.write("m.onnx", ByteView(user_of("w.data")));
     const auto replacement_of = [&](const std::string& path) {
         std::filesystem::remove(path);
-        return folder.write("new", "1234");
+        return folder.write(std::filesystem::path(path).filename().string() + ".new", "1234");
     };
     const auto search = [&] {
         return save::find_neighbours({folder.path()}, {}, {}, no_text_reader());
