@@ -72,16 +72,30 @@ void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& path
 }
 
 void NodeListCheck::check_nodes() {
+    const std::uint64_t count = fields_.count(row_);
+    if (count > kBatch) {
+        check_in_parallel();
+    } else if (count > 0) {
+        // A batch's own findings would cost as much as the check of a small subgraph.
+        Events events;
+        make_room();
+        read_nodes(0, count, checking_.findings, events);
+        apply_all(events);
+    }
+    if (owner_.function)
+        fields_.for_each_child(row_, [&](const onnx::Message& node) { note_call(node); });
+    resolve();
+}
+
+void NodeListCheck::check_in_parallel() {
     struct Batch {
         Findings findings;
         Events events;
     };
-    const std::uint64_t count = fields_.count(row_);
-    std::vector<Batch> batches(std::min<std::uint64_t>(count / kBatch + 1, kBatches),
-                               Batch{checking_.findings.empty_copy(), {}});
+    std::vector<Batch> batches(kBatches, Batch{checking_.findings.empty_copy(), {}});
     bool has_room = false;
     os::for_each_range_in_order(
-        count, kBatch, batches.size(),
+        fields_.count(row_), kBatch, kBatches,
         [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
             read_nodes(begin, end, batches[slot].findings, batches[slot].events);
         },
@@ -90,9 +104,6 @@ void NodeListCheck::check_nodes() {
             checking_.findings.take(batches[slot].findings);
             apply_all(batches[slot].events);
         });
-    if (owner_.function)
-        fields_.for_each_child(row_, [&](const onnx::Message& node) { note_call(node); });
-    resolve();
 }
 
 // Most nodes make one value and have a name. Memory that is left is not touched.

@@ -94,6 +94,7 @@ class NodeListCheck {
     void read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
                     Events& events) const;
     void make_room();
+    void check_in_parallel();
     void apply_all(const Events& events);
     void apply(const Event& event, std::uint64_t node);
     void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);

@@ -75,11 +75,12 @@ void FlowTable::Batch::read(const FieldIndex& body, std::uint64_t begin, std::ui
 void FlowTable::read(const FieldIndex& body, const Visit& visit) {
     const wire::FieldRow& nodes = nodes_of(body.message());
     const std::uint64_t likely = body.likely_names(nodes);
-    reserve(body.count(nodes), likely);
+    const std::uint64_t count = body.count(nodes);
+    reserve(count, likely);
     makers_.reserve(likely);
-    std::vector<Batch> batches(kBatches);
+    std::vector<Batch> batches(std::min<std::uint64_t>(count / kBatch + 1, kBatches));
     os::for_each_range_in_order(
-        body.count(nodes), kBatch, kBatches,
+        count, kBatch, batches.size(),
         [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
             batches[slot].read(body, begin, end);
         },

@@ -195,6 +195,12 @@ void for_each_range_in_order(
     const std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>& work,
     const std::function<void(std::uint64_t)>& then) {
     leave_if_stopped();
+    if (total <= grain) {  // no thread could help, and then() may start threads of its own
+        if (total == 0) return;
+        work(0, 0, total);
+        then(0);
+        return;
+    }
     RangesInOrder ranges(total, grain, slots, work, then);
     with_helpers(ranges_of(total, grain), [&] { ranges.help(); }, [&] { ranges.lead(); });
     ranges.rethrow_failure();
