@@ -195,8 +195,8 @@ class Message {
         return row != nullptr && is_value(field, *row) ? row : nullptr;
     }
     /// Whether known_row(field) is this row of the message's table.
-    [[nodiscard]] static bool belongs(const wire::Field& field,
-                                      const wire::FieldRow& row) noexcept {
+    [[nodiscard, gnu::always_inline]] static bool belongs(const wire::Field& field,
+                                                          const wire::FieldRow& row) noexcept {
         return field.number == row.number && is_value(field, row);
     }
 
