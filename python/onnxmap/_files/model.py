@@ -1051,8 +1051,8 @@ class Model:
         Raises:
             RuntimeError: onnx cannot convert a node.
             ValueError: a function has a node that is another operator in that version, and onnx
-                does not convert functions: call `inline_functions()` before. Or onnx.checker
-                accepts the model, and refuses what onnx's converter makes of it.
+                does not convert functions: call `inline_functions()` before; or onnx.checker
+                accepts the model, but refuses what onnx's converter makes of it.
             ImportError: onnx is not installed.
         """
         _official().convert_version(self._open(), target_version)

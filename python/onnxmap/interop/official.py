@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap._base.extras import extra
 from onnxmap._base.options import Options, options_of
 from onnxmap._core import load_buffer, tensor_path
+from onnxmap.errors import OnnxMapError
 from onnxmap.interop.without_weights import Tokens, is_large, put_inline, refer, structure_of
 
 with extra("onnx"):  # which installs protobuf, too
@@ -40,16 +41,24 @@ _FAULTS = (  # some attributes give errors that onnx does not document
 
 def infer_shapes(document: _core.Document, *mode: bool) -> None:
     """See `Model.infer_shapes`. `mode`: its arguments."""
-    _edit(document, (lambda model: onnx.shape_inference.infer_shapes(model, *mode), None))
+    edit = _edits_of(
+        document, (lambda model: onnx.shape_inference.infer_shapes(model, *mode), None)
+    )
+    edit(document)
 
 
 def with_types(document: _core.Document) -> _core.Document:
     """Return a copy of a model, without its weights, that has the types that onnx infers."""
+    copy = _copy_of(document)
+    with suppress(*_FAULTS):
+        infer_shapes(copy, False, False, True)
+    return copy
+
+
+def _copy_of(document: _core.Document) -> _core.Document:
     options = Options(limits=options_of(document.proto).limits)
     copy = load_buffer(b"", "ModelProto", options, document.external_root)
     copy.proto.CopyFrom(document.proto)
-    with suppress(*_FAULTS):
-        infer_shapes(copy, False, False, True)
     return copy
 
 
@@ -57,7 +66,7 @@ def convert_version(document: _core.Document, target_version: int) -> None:
     """See `Model.convert_version`."""
 
     def converted(model: onnx.ModelProto) -> onnx.ModelProto:
-        return _at_version(model, target_version, options_of(document.proto))
+        return _at_version(model, target_version)
 
     def forgotten(model: onnx.ModelProto) -> onnx.ModelProto:
         # The converter makes the message anew, and forgets parts of it, also if nothing changes.
@@ -73,11 +82,21 @@ def convert_version(document: _core.Document, target_version: int) -> None:
         return made
 
     _check_functions(document, target_version)
-    _edit(document, (inferred, None), (converted, forgotten))
-    for function in document.proto.functions:
-        for each in function.opset_import:
-            if each.domain in _OWN:
-                each.version = target_version
+    edit = _edits_of(document, (inferred, None), (converted, forgotten))
+
+    def convert(target: _core.Document) -> None:
+        edit(target)
+        for function in target.proto.functions:
+            for each in function.opset_import:
+                if each.domain in _OWN:
+                    each.version = target_version
+
+    # The converter may leave attributes that the other version does not have.
+    copy = _copy_of(document)
+    convert(copy)
+    if (fault := _fault_in(copy)) and not _fault_in(document):
+        raise ValueError(f"onnx converts it to a model that onnx.checker refuses: {fault}")
+    convert(document)
 
 
 def _version_of(importer: Any) -> int:
@@ -85,14 +104,8 @@ def _version_of(importer: Any) -> int:
     return max((each.version for each in importer.opset_import if each.domain in _OWN), default=0)
 
 
-def _at_version(
-    model: onnx.ModelProto, version: int, checked: Options | None = None
-) -> onnx.ModelProto:
-    """What the converter makes of a model. It knows sparse initializers only as inputs.
-
-    It may leave attributes that the other version does not have. `checked`: onnx.checker, which
-    accepts the model, must accept what is made, too; with these options it is read.
-    """
+def _at_version(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    """What the converter makes of a model. It knows sparse initializers only as inputs."""
     given, known = onnx.ModelProto(), {value.name for value in model.graph.input}
     given.CopyFrom(model)
     del given.graph.sparse_initializer[:]
@@ -100,8 +113,6 @@ def _at_version(
         if values.name not in known:
             given.graph.input.add(name=values.name).type.tensor_type.elem_type = values.data_type
     made = onnx.version_converter.convert_version(given, version)
-    if checked and (fault := _fault_in(made, checked)) and not _fault_in(given, checked):
-        raise ValueError(f"onnx converts it to a model that onnx.checker refuses: {fault}")
     for i in reversed(range(len(made.graph.input))):
         if made.graph.input[i].name not in known:
             del made.graph.input[i]
@@ -133,12 +144,14 @@ def _since(op_type: str, version: int) -> int:
         return 0
 
 
-def _fault_in(structure: onnx.ModelProto, options: Options) -> str | None:
-    data = structure.SerializeToString()
-    document = load_buffer(data, "ModelProto", Options(limits=options.limits), b"")
-    # Below 4, all initializers are inputs, but for those that the converter makes.
-    document.proto.ir_version = max(document.proto.ir_version, 4)
-    return official_fault(document)
+def _fault_in(document: _core.Document) -> str | None:
+    copy = _copy_of(document)
+    # Below IR version 4, all initializers are inputs, but for those that the converter makes.
+    copy.proto.ir_version = max(copy.proto.ir_version, 4)
+    try:
+        return official_fault(copy)
+    except OnnxMapError as error:  # the values of a sparse tensor cannot be read
+        return str(error)
 
 
 def official_fault(document: _core.Document) -> str | None:
@@ -166,8 +179,13 @@ def official_fault(document: _core.Document) -> str | None:
     return None
 
 
-def _edit(document: _core.Document, *changes: tuple[_Change, _Change | None]) -> None:
-    """Apply changes, each with what the package does to the structure if it changes nothing."""
+def _edits_of(
+    document: _core.Document, *changes: tuple[_Change, _Change | None]
+) -> Callable[[_core.Document], None]:
+    """Return a function that applies changes to the document, or to a copy of it.
+
+    Each change comes with what the package does to the structure if it changes nothing.
+    """
     tokens = Tokens()
     given = onnx.ModelProto.FromString(structure_of(document, tokens.take))
     edits = []
@@ -176,8 +194,12 @@ def _edit(document: _core.Document, *changes: tuple[_Change, _Change | None]) ->
         after = change(given)
         edits.append((_plain(given), _plain(before), _plain(after)))
         given = after
-    for messages in edits:  # no change has failed
-        apply_differences(document.proto, *messages, tokens.complete)
+
+    def apply(target: _core.Document) -> None:
+        for messages in edits:
+            apply_differences(target.proto, *messages, tokens.complete)
+
+    return apply
 
 
 def _plain(message: onnx.ModelProto) -> Any:

@@ -32,7 +32,7 @@ from support.run_options import EXHAUSTIVE
 from support.saves.models import SAVE_MODELS
 
 import onnxmap
-from onnxmap.interop.official import _edit, official_fault
+from onnxmap.interop.official import _edits_of, official_fault
 
 STEP = 1 if EXHAUSTIVE else 4  # between the models of the wheel; each mode begins at another one
 CONVERTED = 2 if EXHAUSTIVE else 5  # of that many models, one is converted
@@ -293,7 +293,7 @@ def test_tensors_that_a_change_moves(name: str, tmp_path: Path) -> None:
 
     before = model.initializers[first]
     values, is_external = before.tobytes(), before.is_external
-    _edit(model._open(), (moved, None))
+    _edits_of(model._open(), (moved, None))(model._open())
     assert list(model.initializers) == [*others, "moved"]
     constant = model.graph.nodes[-1].attributes["value"].value
     for tensor in (model.initializers["moved"], constant):

@@ -149,3 +149,43 @@ def test_sparse_initializers_are_kept() -> None:
     onnx.checker.check_model(made)
     x = [np.float32([[1, 2, 3, 4]])]
     assert values_of(made, x)[0].tolist() == values_of(message, x)[0].tolist() == [2, 2, 3, 6]
+
+
+@pytest.mark.parametrize("count", [4, 1000])
+def test_sparse_initializers_of_subgraphs_are_kept(count: int) -> None:
+    """The converter forgets them, and onnx.checker refuses what it makes; the model has them."""
+    sparse = helper.make_sparse_tensor(
+        helper.make_tensor("s", 1, [count], np.ones(count)),
+        helper.make_tensor("places", 7, [count], range(count)),
+        [2 * count],
+    )
+    outputs = [helper.make_tensor_value_info("z", 1, [2 * count])]
+    body = helper.make_graph(
+        [helper.make_node("Add", ["x", "s"], ["z"])], "body", [], outputs,
+        sparse_initializer=[sparse],
+    )  # fmt: skip
+    graph = helper.make_graph(
+        [helper.make_node("Own", ["x"], ["y"], domain="own", body=body)], "g",
+        [helper.make_tensor_value_info("x", 1, [2 * count])],
+        [helper.make_tensor_value_info("y", 1, [2 * count])],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("own", 1)]
+    message = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    model = onnxmap.loads(message.SerializeToString(), limits=onnxmap.Limits(tensors=2))
+    model.convert_version(17)
+    made = message_of(model)
+    assert made.graph == message.graph
+    assert made.opset_import[0].version == 17
+    onnx.checker.check_model(made, full_check=True)
+
+
+def test_limits_are_those_of_loading() -> None:
+    nodes = [helper.make_node("Squeeze", ["x"], ["y"], axes=[0])]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, [1, 4])],
+        [helper.make_tensor_value_info("y", 1, [4])],
+    )  # fmt: skip
+    message = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
+    model = onnxmap.loads(message.SerializeToString(), limits=onnxmap.Limits(tensors=0))
+    model.convert_version(17)  # which makes a tensor of axes
+    assert [node.op_type for node in model.graph.nodes] == ["Constant", "Squeeze"]
