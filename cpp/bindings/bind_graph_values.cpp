@@ -135,7 +135,7 @@ void bind_function_values(GuardedClass<Function>& cls) {
 void bind_graph_values(GuardedClass<Graph>& cls) {
     bind_values(cls);
     bind_surgery(cls);
-    cls.def("_rename", edits([](const Graph& self, const py::dict& new_names) {
+    cls.def("_rename", guarded_edits([](const Graph& self, const py::dict& new_names) {
                 rename_values(self, model::Renaming::Of::all_values, new_names);
             }),
             py::arg("new_names"), "Rename values by their old names.");

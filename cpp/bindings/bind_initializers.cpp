@@ -212,7 +212,7 @@ the unnamed ones.)");
         .def("_replace", edits(replace_values), py::arg("name"), py::arg("made"),
              "Give an initializer the values of a new tensor. Return False, and change nothing, if "
              "the type or shape differ. Raise KeyError if there is none.")
-        .def("_rename", edits([](const Initializers& self, const py::dict& new_names) {
+        .def("_rename", guarded_edits([](const Initializers& self, const py::dict& new_names) {
                  rename_values(self, model::Renaming::Of::initializers, new_names);
              }),
              py::arg("new_names"), "Rename initializers by their old names.")

@@ -39,7 +39,7 @@ void fail_unknown_value(const Handle& self, const py::object& name) {
 }
 
 void rename_values(const Graph& self, Of values, const py::dict& new_names) {
-    const auto graph = below_guard(self, [&] { return self.graph(); });
+    const auto graph = self.graph();
     static_cast<void>(self.document->check_for_changes());
     std::vector<model::Renaming::Names> names;
     for (const auto& [before, after] : new_names) {

@@ -1,4 +1,4 @@
-"""All ways to read the structure of a model whose file was cut off. For child processes."""
+"""All ways to read the structure of a cut-off model, and some to edit it. For child processes."""
 
 from __future__ import annotations
 
@@ -143,6 +143,12 @@ STEPS: dict[str, Callable[[onnxmap.Model], Any]] = {
     "HasField": lambda m: [m.proto.HasField(name) for name in ("doc_string", "model_version")],
     "WhichOneof": lambda m: m.proto.graph.value_info[-1].type.WhichOneof("value"),
     "fields of protobuf": lambda m: (m.proto.doc_string, m.proto.graph.node[-1].attribute[0].i),
+    "rename a value": lambda m: m.graph.rename("out2", "other"),
+    "rename an initializer": lambda m: m.initializers.rename("t3", "other"),
+    "topological order": lambda m: [node.name for node in m.graph.topological_order()],
+    "set_dims": lambda m: m.set_dims({"batch": 1}),
+    "edit": lambda m: m.graph.nodes[-1].attributes.update(count=1),
+    "add a node": lambda m: m.graph.nodes.append(m.graph.nodes[-1]),
 }  # fmt: skip
 
 
