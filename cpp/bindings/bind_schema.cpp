@@ -75,8 +75,7 @@ py::list data_type_facts() {
 py::dict attribute_fields() {
     py::dict fields;
     for (const py::handle type : enum_values("AttributeProto.AttributeType").attr("values")()) {
-        const auto* const row =
-            model::field_of(static_cast<model::AttributeType>(type.cast<int>()));
+        const auto* const row = model::field_of(type.cast<int>());
         if (row != nullptr) fields[type] = to_str(row->name);
     }
     return fields;

@@ -1,6 +1,5 @@
 #include "check/attribute_check.hpp"
 
-#include <array>
 #include <string>
 
 #include "base/utf8.hpp"
@@ -8,6 +7,7 @@
 #include "check/string_check.hpp"
 #include "check/tensor_check.hpp"
 #include "check/type_check.hpp"
+#include "model/attribute.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::check {
@@ -16,27 +16,8 @@ using onnx::field;
 
 namespace {
 
-// The field of each AttributeType, by its number. Source: onnx.proto, AttributeProto.
-constexpr std::array<const wire::FieldRow*, 15> kValueFields = {
-    nullptr,
-    &field<"AttributeProto.f">,
-    &field<"AttributeProto.i">,
-    &field<"AttributeProto.s">,
-    &field<"AttributeProto.t">,
-    &field<"AttributeProto.g">,
-    &field<"AttributeProto.floats">,
-    &field<"AttributeProto.ints">,
-    &field<"AttributeProto.strings">,
-    &field<"AttributeProto.tensors">,
-    &field<"AttributeProto.graphs">,
-    &field<"AttributeProto.sparse_tensor">,
-    &field<"AttributeProto.sparse_tensors">,
-    &field<"AttributeProto.tp">,
-    &field<"AttributeProto.type_protos">,
-};
-
 bool is_value_field(const wire::FieldRow* row) noexcept {
-    for (const wire::FieldRow* const each : kValueFields) {
+    for (const wire::FieldRow* const each : model::kValueFields) {
         if (each != nullptr && each == row) return true;
     }
     return false;
@@ -67,9 +48,7 @@ void check_value_fields(Findings& findings, const AttributeParts& parts, const F
             {"it has values in two fields: ", parts.value->name, " and ", parts.other->name});
         return;
     }
-    const auto type = static_cast<std::size_t>(parts.type.value_or(0));
-    const wire::FieldRow* const expected =
-        type < kValueFields.size() ? kValueFields.at(type) : nullptr;
+    const wire::FieldRow* const expected = model::field_of(parts.type.value_or(0));
     if (expected == nullptr) return;
     if (parts.value == nullptr) {
         if (expected->repeated()) return;  // an empty list
@@ -164,7 +143,7 @@ void check_attribute(std::int64_t ir_version, Findings& findings, const Attribut
 
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
                               const FieldPath& path, NodeListCheck& body) {
-    for (const wire::FieldRow* const row : kValueFields) {
+    for (const wire::FieldRow* const row : model::kValueFields) {
         if (row == nullptr || !row->is_message()) continue;
         if (row->repeated()) {
             for_each_child(attribute, *row, path,

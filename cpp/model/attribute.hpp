@@ -2,6 +2,8 @@
 // Source: onnx.proto, AttributeProto.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -13,27 +15,30 @@
 
 namespace onnxmap::model {
 
-/// AttributeProto.AttributeType; `none` is its UNDEFINED.
-enum class AttributeType : std::int32_t {
-    none,
-    FLOAT,
-    INT,
-    STRING,
-    TENSOR,
-    GRAPH,
-    FLOATS,
-    INTS,
-    STRINGS,
-    TENSORS,
-    GRAPHS,
-    SPARSE_TENSOR,
-    SPARSE_TENSORS,
-    TYPE_PROTO,
-    TYPE_PROTOS,
+/// The field that holds values of each AttributeProto.AttributeType, by the number of the type.
+inline constexpr std::array<const wire::FieldRow*, 15> kValueFields = {
+    nullptr,
+    &onnx::field<"AttributeProto.f">,
+    &onnx::field<"AttributeProto.i">,
+    &onnx::field<"AttributeProto.s">,
+    &onnx::field<"AttributeProto.t">,
+    &onnx::field<"AttributeProto.g">,
+    &onnx::field<"AttributeProto.floats">,
+    &onnx::field<"AttributeProto.ints">,
+    &onnx::field<"AttributeProto.strings">,
+    &onnx::field<"AttributeProto.tensors">,
+    &onnx::field<"AttributeProto.graphs">,
+    &onnx::field<"AttributeProto.sparse_tensor">,
+    &onnx::field<"AttributeProto.sparse_tensors">,
+    &onnx::field<"AttributeProto.tp">,
+    &onnx::field<"AttributeProto.type_protos">,
 };
 
 /// The field that holds values of a type, or null if ONNX does not define the type.
-[[nodiscard]] const wire::FieldRow* field_of(AttributeType type) noexcept;
+[[nodiscard]] constexpr const wire::FieldRow* field_of(std::int32_t type) noexcept {
+    const bool is_known = type >= 0 && static_cast<std::size_t>(type) < kValueFields.size();
+    return is_known ? kValueFields[static_cast<std::size_t>(type)] : nullptr;
+}
 
 /// Removes the value of an AttributeProto, or the name of the attribute that it refers to.
 void clear_value(const Document& document, const onnx::Message& attribute);
