@@ -1,8 +1,7 @@
 #include "model/attribute.hpp"
 
-#include <vector>
-
 #include "model/edit_message.hpp"
+#include "model/name_table.hpp"
 
 namespace onnxmap::model {
 
@@ -33,14 +32,19 @@ const wire::FieldRow* Attribute::value_field() const {
     return field_of(type());
 }
 
-ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
-    LastByName<Attribute> found;
+std::vector<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
+    NameTable names;
+    std::vector<Attribute> found;
     message.for_each_child(row, [&](const onnx::Message& value) {
         Attribute attribute(value);
-        const std::string_view name = attribute.name();
-        found.set(name, std::move(attribute));
+        const auto [position, is_new] = names.add(attribute.name());
+        if (is_new) {
+            found.push_back(std::move(attribute));
+        } else {
+            found[position] = std::move(attribute);
+        }
     });
-    return std::move(found).found();
+    return found;
 }
 
 }  // namespace onnxmap::model

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "model/document.hpp"
-#include "model/last_by_name.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
@@ -93,6 +93,7 @@ class Attribute {
 
 /// The attributes in a repeated field of a message. If a name is repeated, the last attribute
 /// counts, at the place of the first one.
-[[nodiscard]] ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row);
+[[nodiscard]] std::vector<Attribute> attributes(const onnx::Message& message,
+                                                const wire::FieldRow& row);
 
 }  // namespace onnxmap::model

@@ -13,7 +13,7 @@ std::optional<Attribute> file_attribute(const Node& node) {
     if (!is_ep_context(node.domain(), node.op_type())) return std::nullopt;
     std::optional<Attribute> found;
     bool is_outside = false;  // without embed_mode, the context is in the attribute
-    for (const Attribute& each : node.attributes().entries) {
+    for (const Attribute& each : node.attributes()) {
         const wire::FieldRow* const row = each.value_field();
         if (each.name() == "embed_mode" && row == &field<"AttributeProto.i">) {
             is_outside = each.message().int64(*row) == 0;

@@ -19,7 +19,7 @@ namespace {
 
 // The type that a Cast makes; null if it has more than the save writes.
 const onnx::DataTypeInfo* type_made_by(const Node& cast) {
-    const auto attributes = cast.attributes().entries;
+    const auto attributes = cast.attributes();
     if (attributes.size() != 1 || attributes.front().name() != "to" ||
         cast.message().has(field<"NodeProto.doc_string">) ||
         cast.message().has(field<"NodeProto.metadata_props">)) {

@@ -142,7 +142,7 @@ class OperandWalk {
         for_each(owner, nodes, [&](const onnx::Message& message) {
             const Node node(message);
             if (node.op_type() != "Constant" || !is_standard(node)) return;
-            for (const Attribute& each : node.attributes().entries) {
+            for (const Attribute& each : node.attributes()) {
                 const auto tensor = each.name() == "value"
                                         ? each.message().child(field<"AttributeProto.t">)
                                         : std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "model/attribute.hpp"
 #include "onnx/message.hpp"
@@ -41,7 +42,7 @@ class Node {
     }
 
     /// If a name is repeated, the last attribute counts, at the place of the first one.
-    [[nodiscard]] ByName<Attribute> attributes() const {
+    [[nodiscard]] std::vector<Attribute> attributes() const {
         return model::attributes(message_, onnx::field<"NodeProto.attribute">);
     }
 
@@ -61,7 +62,7 @@ class Node {
     template <class Visit>
     void for_each_subgraph(Visit&& visit) const {
         if (!may_hold_graph()) return;
-        for (const Attribute& each : attributes().entries) each.for_each_graph(visit);
+        for (const Attribute& each : attributes()) each.for_each_graph(visit);
     }
 
   private:

@@ -24,7 +24,7 @@ bool drops_batch(const FlowTable::Node& node) {
                                               "Range",           "Shape",   "Size"};
     if (std::ranges::find(kOfShapes, node.op_type) != std::end(kOfShapes)) return true;
     if (!node.op_type.starts_with("Reduce") && !node.op_type.starts_with("Arg")) return false;
-    return std::ranges::any_of(model::Node(node.message).attributes().entries,
+    return std::ranges::any_of(model::Node(node.message).attributes(),
                                [](const model::Attribute& attribute) {
                                    return attribute.name() == "keepdims" &&
                                           attribute.message().int64(field<"AttributeProto.i">) == 0;
@@ -168,7 +168,7 @@ template <class Path>
 void Dependents::enter_graphs(const Message& holder, const wire::FieldRow& list, Path&& path,
                               std::uint32_t depth_left) {
     std::uint64_t ordinal = 0;
-    for (const model::Attribute& attribute : model::attributes(holder, list).entries) {
+    for (const model::Attribute& attribute : model::attributes(holder, list)) {
         const std::uint64_t place = ordinal++;
         if (!attribute.may_hold_graph()) continue;
         std::string key = path();

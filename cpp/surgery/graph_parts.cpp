@@ -94,7 +94,7 @@ bool is_described(const model::NodeValues& graph, std::string_view value) {
 std::optional<model::Attribute> value_of_constant(const model::Node& node) {
     if (node.op_type() != "Constant" || !onnx::plain_domain(node.domain()).empty())
         return std::nullopt;
-    const auto attributes = node.attributes().entries;
+    const auto attributes = node.attributes();
     return attributes.size() == 1 ? std::optional(attributes[0]) : std::nullopt;
 }
 

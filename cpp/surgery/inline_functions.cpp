@@ -203,8 +203,7 @@ class InliningFunctions {
     void check_defaults(const Message& call, const Function& function,
                         const std::function<bool(std::string_view)>& may_lack_value) {
         model::NameSet lacking;
-        for (const model::Attribute& each :
-             model::attributes(call, field<"NodeProto.attribute">).entries) {
+        for (const model::Attribute& each : model::attributes(call, field<"NodeProto.attribute">)) {
             const std::string_view reference =
                 each.message().text(field<"AttributeProto.ref_attr_name">);
             if (!reference.empty() && may_lack_value(reference) &&
@@ -213,7 +212,7 @@ class InliningFunctions {
         }
         if (lacking.empty()) return;
         const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-        for (const model::Attribute& each : model::attributes(function.message, defaults).entries) {
+        for (const model::Attribute& each : model::attributes(function.message, defaults)) {
             if (!lacking.contains(each.name())) continue;
             throw std::invalid_argument(
                 "the function " + in_quotes(function.key) + " has a default for its attribute " +
@@ -274,8 +273,7 @@ class InliningFunctions {
         model::NameSet with_default;
         if (made.root.imports == &field<"FunctionProto.opset_import">) {
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-            for (const model::Attribute& each :
-                 model::attributes(made.root.importer, defaults).entries)
+            for (const model::Attribute& each : model::attributes(made.root.importer, defaults))
                 with_default.insert(each.name());
         }
         checked_.clear();

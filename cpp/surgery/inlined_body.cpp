@@ -121,12 +121,12 @@ void InlinedBody::for_each_metadata(const std::function<void(const Message&)>& v
 
 void InlinedBody::bind_attributes(const InlinedCalls& around, const Message& call,
                                   const Message& function) {
-    for (const Attribute& each : model::attributes(call, kNodeAttributes).entries) {
+    for (const Attribute& each : model::attributes(call, kNodeAttributes)) {
         if (const auto given = around.given(each.message()))
             attributes_.insert_or_assign(each.name(), *given);
     }
     const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-    for (const Attribute& each : model::attributes(function, defaults).entries)
+    for (const Attribute& each : model::attributes(function, defaults))
         attributes_.try_emplace(each.name(), Given{each.message(), &kSame});
 }
 

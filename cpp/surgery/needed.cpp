@@ -70,7 +70,7 @@ void Needed::read_nodes(std::uint32_t depth_left) {
 void Needed::read_subgraphs(const FlowTable::Node& node, std::uint32_t depth_left,
                             const FlowTable::Use& use) {
     std::uint64_t ordinal = 0;
-    for (const model::Attribute& attribute : model::Node(node.message).attributes().entries) {
+    for (const model::Attribute& attribute : model::Node(node.message).attributes()) {
         const std::uint64_t place = ordinal++;
         if (!attribute.may_hold_graph()) continue;
         const std::string_view name = attribute.name();  // once: it may have many graphs

@@ -51,7 +51,7 @@ bool is_times(TakesSizes::As as) {
 }
 
 bool is_batch_first(const Node& node) {
-    return std::ranges::any_of(node.attributes().entries, [](const model::Attribute& attribute) {
+    return std::ranges::any_of(node.attributes(), [](const model::Attribute& attribute) {
         return attribute.name() == "layout" &&
                attribute.message().int64(field<"AttributeProto.i">) == 1;
     });

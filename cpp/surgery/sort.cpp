@@ -86,7 +86,7 @@ class Sorting {
     void visit_below(const Message& holder, const wire::FieldRow& list, const std::string& path,
                      std::uint32_t depth_left) {
         std::uint64_t position = 0;
-        for (const model::Attribute& each : model::attributes(holder, list).entries) {
+        for (const model::Attribute& each : model::attributes(holder, list)) {
             const std::string place = path + model::path_key(path, each.name(), position++);
             for_each_graph_of(each, [&](const Message& graph, const std::string& inner) {
                 visit(graph, place + inner, depth_left - 1);

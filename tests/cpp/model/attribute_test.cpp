@@ -95,7 +95,7 @@ TEST_CASE("attribute: the last attribute of a repeated name counts, in the place
     const std::vector<std::pair<std::string, std::int64_t>> expected{{"a", 3}, {"b", 2}, {"", 4}};
     const Bytes node = join(blob(5, named("a", 1)), blob(5, named("b", 2)), blob(5, named("a", 3)),
                             blob(5, named("", 4)));
-    CHECK(values(model::Node({onnx::message<"NodeProto">, node}).attributes().entries) == expected);
+    CHECK(values(model::Node({onnx::message<"NodeProto">, node}).attributes()) == expected);
 }
 
 }  // namespace onnxmap::test
