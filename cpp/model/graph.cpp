@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "model/captured_values.hpp"
 #include "model/name_table.hpp"
-#include "model/named_list.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/training_uses.hpp"
 #include "model/value_type.hpp"
@@ -52,10 +51,6 @@ std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
                          });
     }
     return found;
-}
-
-NamedList Graph::named_in(const wire::FieldRow& list) const {
-    return {document(), *fields(), list, *naming_field(list)};
 }
 
 std::vector<onnx::Message> Graph::inputs(bool with_default) const {
@@ -124,21 +119,6 @@ std::vector<onnx::Message> training_info_of(const Document& document, const onnx
     if (!main || !main->is(graph)) return found;
     document.index(root)->for_each_child(onnx::field<"ModelProto.training_info">,
                                          [&](const onnx::Message& each) { found.push_back(each); });
-    return found;
-}
-
-std::optional<TrainingGraph> training_around(const Document& document, const onnx::Message& graph) {
-    std::optional<TrainingGraph> found;
-    if (!document.is_model()) return found;
-    const onnx::Message root = document.root();
-    const wire::FieldRow& list = onnx::field<"ModelProto.training_info">;
-    document.index(root)->for_each_child(list, [&](const onnx::Message& training) {
-        for (const auto* const row :
-             {&field<"TrainingInfoProto.initialization">, &field<"TrainingInfoProto.algorithm">}) {
-            const auto child = document.child(training, *row);
-            if (child && child->is(graph)) found = {training, row};
-        }
-    });
     return found;
 }
 

@@ -13,7 +13,6 @@
 #include "model/field_index.hpp"
 #include "model/initializers.hpp"
 #include "model/list_names.hpp"
-#include "model/named_list.hpp"
 #include "model/node.hpp"
 #include "model/node_values.hpp"
 #include "onnx/message.hpp"
@@ -69,9 +68,6 @@ class Graph : public NodeValues {
     /// The sparse initializers by the names of their values; made at the first call.
     [[nodiscard]] const ListNames& sparse_initializer_names() const;
 
-    /// The messages of a list of the graph by their naming_field(), which they must have.
-    [[nodiscard]] NamedList named_in(const wire::FieldRow& list) const;
-
   private:
     static constexpr const wire::FieldRow& kNode = onnx::field<"GraphProto.node">;
     static constexpr const wire::FieldRow& kSparse = onnx::field<"GraphProto.sparse_initializer">;
@@ -90,14 +86,5 @@ class Graph : public NodeValues {
 /// The training information of a model, if `graph` is its main graph.
 [[nodiscard]] std::vector<onnx::Message> training_info_of(const Document& document,
                                                           const onnx::Message& graph);
-
-/// A training information, and its field that has a graph.
-struct TrainingGraph {
-    onnx::Message training;
-    const wire::FieldRow* field;
-};
-/// The training information that has this graph; nothing if none has.
-[[nodiscard]] std::optional<TrainingGraph> training_around(const Document& document,
-                                                           const onnx::Message& graph);
 
 }  // namespace onnxmap::model

@@ -39,15 +39,13 @@ void find_in_training(const onnx::Message& training, std::uint32_t depth_left, C
     }
     const wire::FieldRow& key = field<"StringStringEntryProto.key">;
     const wire::FieldRow& value = field<"StringStringEntryProto.value">;
-    const auto for_each_entry = [&](const wire::FieldRow& list, auto&& take) {
-        training.for_each_child(list, [&](const onnx::Message& element) { take(element); });
-    };
-    for_each_entry(field<"TrainingInfoProto.initialization_binding">,
-                   [&](const onnx::Message& entry) { visit(entry, key); });
-    for_each_entry(field<"TrainingInfoProto.update_binding">, [&](const onnx::Message& entry) {
-        visit(entry, key);
-        if (!made.find(entry.text(value))) visit(entry, value);
-    });
+    training.for_each_child(field<"TrainingInfoProto.initialization_binding">,
+                            [&](const onnx::Message& entry) { visit(entry, key); });
+    training.for_each_child(field<"TrainingInfoProto.update_binding">,
+                            [&](const onnx::Message& entry) {
+                                visit(entry, key);
+                                if (!made.find(entry.text(value))) visit(entry, value);
+                            });
 }
 
 /// Calls visit(entry, field) for each field of a binding that names a value of `graph`, the
@@ -81,8 +79,14 @@ void find_in_trainings(const Document& document, const onnx::Message& graph, Cap
                        Visit&& visit) {
     for (const onnx::Message& training : training_info_of(document, graph))
         find_in_training(training, document.limits().depth, uses, visit);
-    if (const auto around = training_around(document, graph))
-        find_own_bindings(around->training, *around->field, graph, visit);
+    if (!document.is_model()) return;
+    const auto find_own = [&](const onnx::Message& training) {
+        for_each_training_graph(training, [&](const onnx::Message& own, const auto& row) {
+            if (own.is(graph)) find_own_bindings(training, row, graph, visit);
+        });
+    };
+    const wire::FieldRow& trainings = onnx::field<"ModelProto.training_info">;
+    document.index(document.root())->for_each_child(trainings, find_own);
 }
 
 }  // namespace onnxmap::model
