@@ -15,17 +15,30 @@ using onnx::field;
 
 namespace {
 
-// Each message type that can contain a message of one type, at any depth.
-consteval onnx::Holders holders_of(std::string_view type_name) {
-    return onnx::find_holders(
-        [=](const wire::FieldRow& row) { return row.is_message() && row.type_name == type_name; });
+// A type of message, and each type that can contain such messages, at any depth.
+struct Wanted {
+    const wire::MessageTable& table;
+    onnx::Holders holders;
+
+    [[nodiscard]] bool is(const wire::FieldRow& row) const noexcept {
+        return row.is_message() && &onnx::kSchema.message_of(row) == &table;
+    }
+    // Whether such messages are in a field, or in the messages of it.
+    [[nodiscard]] bool may_be_in(const wire::FieldRow& row) const noexcept {
+        return is(row) || (row.is_message() && holders[row.type_index]);
+    }
+};
+
+consteval Wanted wanted(const wire::MessageTable& table) {
+    return {table, onnx::find_holders([&](const wire::FieldRow& row) {
+                return row.is_message() && row.type_name == table.name;
+            })};
 }
 
-constexpr onnx::Holders kHoldTensors = holders_of("TensorProto");
-constexpr onnx::Holders kHoldNodes = holders_of("NodeProto");
-constexpr onnx::Holders kHoldGraphs = holders_of("GraphProto");
-
-using Visit = std::function<void(const std::string&, const onnx::Message&, std::uint64_t list)>;
+constexpr Wanted kAnyTensor = wanted(onnx::message<"TensorProto">);
+constexpr Wanted kAnySparseTensor = wanted(onnx::message<"SparseTensorProto">);
+constexpr Wanted kAnyNode = wanted(onnx::message<"NodeProto">);
+constexpr Wanted kAnyGraph = wanted(onnx::message<"GraphProto">);
 
 // The most bytes of a name in a path, and of a path to which a name is added. Every path below a
 // message repeats them.
@@ -34,25 +47,18 @@ constexpr std::size_t kLongPath = 1000;
 
 class Walk {
   public:
-    // `holders`: of the messages of the type `wanted`. The load pass counts the messages below the
-    // root, this walk counts the root, too.
-    Walk(const wire::MessageTable& wanted, const onnx::Holders& holders, std::uint32_t max_depth,
-         const Visit& visit, StructurePages* pages = nullptr)
-        : wanted_(wanted),
-          holders_(holders),
-          depth_left_(max_depth + 1),
-          visit_(visit),
-          pages_(pages) {}
+    // The load pass counts the messages below the root, this walk counts the root, too.
+    Walk(const Wanted& wanted, std::uint32_t max_depth, const VisitListed& visit,
+         StructurePages* pages = nullptr)
+        : wanted_(wanted), depth_left_(max_depth + 1), visit_(visit), pages_(pages) {}
 
     void enter(const onnx::Message& message) {
-        if (&message.table() == &wanted_) visit_(path(), message, list_);
+        if (&message.table() == &wanted_.table) visit_(path(), message, list_);
         if (depth_left_ == 0) onnx::fail_too_deep(message);
         --depth_left_;
         std::optional<Rows> present;
         for (const wire::FieldRow& row : message.table().fields) {
-            if (row.is_message() && (is_wanted(row) || holders_[row.type_index])) {
-                enter_field(message, row, present);
-            }
+            if (wanted_.may_be_in(row)) enter_field(message, row, present);
         }
         ++depth_left_;
     }
@@ -65,10 +71,6 @@ class Walk {
         std::uint64_t position;  // in a repeated field
         std::size_t begin;       // of its text in path_
     };
-
-    [[nodiscard]] bool is_wanted(const wire::FieldRow& row) const noexcept {
-        return &onnx::kSchema.message_of(row) == &wanted_;
-    }
 
     // `present`: the fields of the message, known after the first walk over them. Most messages
     // lack most fields, and a second walk over the nodes of a graph takes time for nothing.
@@ -87,7 +89,7 @@ class Walk {
         };
         if (row.repeated()) {
             std::uint64_t position = 0;
-            const bool is_list = is_wanted(row);
+            const bool is_list = wanted_.is(row);
             if (is_list) list_ = ++lists_;
             for_each_field([&](const wire::Field& value, const wire::FieldRow& found) {
                 if (&found == &row) step_into(row, parent.inner(row, value), position++);
@@ -124,10 +126,9 @@ class Walk {
         return path_;
     }
 
-    const wire::MessageTable& wanted_;
-    const onnx::Holders& holders_;
+    const Wanted& wanted_;
     std::uint32_t depth_left_;
-    const Visit& visit_;
+    const VisitListed& visit_;
     StructurePages* pages_;
     std::vector<Step> steps_;  // from the root to the message that was entered last
     std::size_t written_ = 0;  // steps whose text is in path_
@@ -138,13 +139,9 @@ class Walk {
 
 }  // namespace
 
-bool holds_tensors(const wire::FieldRow& row) noexcept {
-    return row.is_message() && (row.type_name == "TensorProto" || kHoldTensors[row.type_index]);
-}
+bool holds_tensors(const wire::FieldRow& row) noexcept { return kAnyTensor.may_be_in(row); }
 
-bool holds_graphs(const wire::FieldRow& row) noexcept {
-    return row.is_message() && (row.type_name == "GraphProto" || kHoldGraphs[row.type_index]);
-}
+bool holds_graphs(const wire::FieldRow& row) noexcept { return kAnyGraph.may_be_in(row); }
 
 std::string path_key(std::string_view path, std::string_view name, std::uint64_t position) {
     if (!name.empty() && name.size() <= kLongestKey && path.size() <= kLongPath) {
@@ -154,72 +151,57 @@ std::string path_key(std::string_view path, std::string_view name, std::uint64_t
     return '[' + std::to_string(position) + ']';
 }
 
-void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
-                     const std::function<void(const std::string&, const onnx::Message&)>& visit) {
-    const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
-                                std::uint64_t) { visit(path, tensor); };
-    Walk(onnx::message<"TensorProto">, kHoldTensors, max_depth, with_path).enter(root);
-}
-
 namespace {
 
-void for_each_tensor_below(
-    const Document& document, const onnx::Message& root,
-    const std::function<void(const std::string&, const onnx::Message&)>& visit) {
-    const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
-                                std::uint64_t) { visit(path, tensor); };
+void walk(const Wanted& wanted, const onnx::Message& root, std::uint32_t max_depth,
+          const VisitMessage& visit, StructurePages* pages = nullptr) {
+    const VisitListed visit_listed = [&](const std::string& path, const onnx::Message& message,
+                                         std::uint64_t) { visit(path, message); };
+    Walk(wanted, max_depth, visit_listed, pages).enter(root);
+}
+
+// `root`: of the document.
+void walk(const Wanted& wanted, const Document& document, const onnx::Message& root,
+          const VisitMessage& visit) {
     StructurePages pages(document.source(), true);
-    Walk(onnx::message<"TensorProto">, kHoldTensors, document.limits().depth, with_path, &pages)
-        .enter(root);
+    walk(wanted, root, document.limits().depth, visit, &pages);
 }
 
 }  // namespace
 
-void for_each_tensor(const Document& document,
-                     const std::function<void(const std::string&, const onnx::Message&)>& visit) {
-    for_each_tensor_below(document, document.root(), visit);
+void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
+                     const VisitMessage& visit) {
+    walk(kAnyTensor, root, max_depth, visit);
 }
 
-void for_each_loaded_tensor(
-    const Document& document,
-    const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+void for_each_tensor(const Document& document, const VisitMessage& visit) {
+    walk(kAnyTensor, document, document.root(), visit);
+}
+
+void for_each_loaded_tensor(const Document& document, const VisitMessage& visit) {
     const onnx::Message loaded(document.root().table(), document.source().bytes());
-    for_each_tensor_below(document, loaded, visit);
+    walk(kAnyTensor, document, loaded, visit);
 }
 
-void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
-                   const std::function<void(const std::string&, const onnx::Message&)>& visit) {
-    const Visit with_path = [&](const std::string& path, const onnx::Message& node, std::uint64_t) {
-        visit(path, node);
-    };
-    Walk(onnx::message<"NodeProto">, kHoldNodes, max_depth, with_path).enter(root);
+void for_each_sparse_tensor(const Document& document, const VisitMessage& visit) {
+    walk(kAnySparseTensor, document, document.root(), visit);
 }
 
-void for_each_node(const Document& document,
-                   const std::function<void(const std::string&, const onnx::Message&)>& visit) {
-    const Visit with_path = [&](const std::string& path, const onnx::Message& node, std::uint64_t) {
-        visit(path, node);
-    };
-    StructurePages pages(document.source(), true);
-    Walk(onnx::message<"NodeProto">, kHoldNodes, document.limits().depth, with_path, &pages)
-        .enter(document.root());
+void for_each_node(const onnx::Message& root, std::uint32_t max_depth, const VisitMessage& visit) {
+    walk(kAnyNode, root, max_depth, visit);
 }
 
-void for_each_graph(const Document& document,
-                    const std::function<void(const std::string&, const onnx::Message&)>& visit) {
-    const Visit with_path = [&](const std::string& path, const onnx::Message& graph,
-                                std::uint64_t) { visit(path, graph); };
-    StructurePages pages(document.source(), true);
-    Walk(onnx::message<"GraphProto">, kHoldGraphs, document.limits().depth, with_path, &pages)
-        .enter(document.root());
+void for_each_node(const Document& document, const VisitMessage& visit) {
+    walk(kAnyNode, document, document.root(), visit);
 }
 
-void for_each_listed_tensor(
-    const onnx::Message& root, std::uint32_t max_depth,
-    const std::function<void(std::uint64_t list, const onnx::Message&)>& visit) {
-    const Visit with_list = [&](const std::string&, const onnx::Message& tensor,
-                                std::uint64_t list) { visit(list, tensor); };
-    Walk(onnx::message<"TensorProto">, kHoldTensors, max_depth, with_list).enter(root);
+void for_each_graph(const Document& document, const VisitMessage& visit) {
+    walk(kAnyGraph, document, document.root(), visit);
+}
+
+void for_each_listed_tensor(const onnx::Message& root, std::uint32_t max_depth,
+                            const VisitListed& visit) {
+    Walk(kAnyTensor, max_depth, visit).enter(root);
 }
 
 }  // namespace onnxmap::model

@@ -27,18 +27,20 @@ std::string name_of(const onnx::Message& tensor) {
 
 void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
     std::vector<Piece> pieces;
-    for_each_listed_tensor(root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
-        // A tensor that is in no list or has no name forms a group by itself: `whole` handles it
-        // without an entry here.
-        if (list == 0 || !tensor::is_segment(tensor)) return;
-        std::string name = name_of(tensor);
-        if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor});
-    });
+    for_each_listed_tensor(
+        root, max_depth, [&](const std::string&, const onnx::Message& tensor, std::uint64_t list) {
+            // A tensor that is in no list or has no name forms a group by itself: `whole` handles
+            // it without an entry here.
+            if (list == 0 || !tensor::is_segment(tensor)) return;
+            std::string name = name_of(tensor);
+            if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor});
+        });
     std::ranges::stable_sort(pieces, {}, &Piece::key);
     std::vector<bool> others(pieces.size());
     if (!pieces.empty()) {
         for_each_listed_tensor(
-            root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
+            root, max_depth,
+            [&](const std::string&, const onnx::Message& tensor, std::uint64_t list) {
                 if (list == 0 || tensor::is_segment(tensor)) return;
                 const Key key{list, name_of(tensor)};
                 const auto first = std::ranges::lower_bound(pieces, key, {}, &Piece::key);

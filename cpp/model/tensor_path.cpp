@@ -64,38 +64,28 @@ std::string_view name_of(const Document& document, const onnx::Message& message)
 }
 
 // The path of a message of an edited document, whose parts are anywhere in memory.
-std::string search(const Document& document, const onnx::Message& message,
-                   const wire::MessageTable& table, const std::uint8_t* key,
-                   const std::string& path, std::uint32_t depth_left) {
-    if (depth_left == 0) return {};
-    for (const wire::FieldRow& row : message.table().fields) {
-        if (!holds_tensors(row)) continue;
-        const std::string stem = path + (path.empty() ? "" : ".") + std::string(row.name);
-        const auto visit = [&](const onnx::Message& child, const std::string& place) {
-            const bool found = &child.table() == &table && child.key() == key;
-            return found ? place : search(document, child, table, key, place, depth_left - 1);
-        };
-        if (row.repeated()) {
-            std::string found;
-            std::uint64_t position = 0;
-            message.for_each_child(row, [&](const onnx::Message& child) {
-                if (!found.empty()) return;
-                const std::string name = path_key(stem, name_of(document, child), position++);
-                found = visit(child, stem + name);
-            });
-            if (!found.empty()) return found;
-        } else if (const auto child = message.child(row)) {
-            std::string found = visit(*child, stem);
-            if (!found.empty()) return found;
+std::string search(const Document& document, const wire::MessageTable& table,
+                   const std::uint8_t* key) {
+    std::string found;
+    const VisitMessage visit = [&](const std::string& path, const onnx::Message& message) {
+        if (found.empty() && message.key() == key) found = path;
+    };
+    try {
+        if (&table == &onnx::message<"TensorProto">) {
+            for_each_tensor(document, visit);
+        } else {
+            for_each_sparse_tensor(document, visit);
         }
+    } catch (const Error& error) {
+        if (error.code != "limit.depth") throw;  // edits nested messages too deeply
     }
-    return {};
+    return found;
 }
 
 std::string path_of(const Document& document, const wire::MessageTable& table,
                     const std::uint8_t* begin) {
     if (document.edits().any()) {
-        return search(document, document.root(), table, begin, {}, document.limits().depth);
+        return search(document, table, begin);
     }
     std::string path;
     onnx::Message message = document.root();

@@ -128,8 +128,9 @@ TEST_CASE("message_walk: tells which tensors are in one list") {
     std::vector<std::uint64_t> found;
     model::for_each_listed_tensor(
         onnx::Message(message<"ModelProto">, join(blob(7, graph), blob(7, blob(5, t)))),
-        wire::kDefaultDepth,
-        [&](std::uint64_t list, const onnx::Message&) { found.push_back(list); });
+        wire::kDefaultDepth, [&](const std::string&, const onnx::Message&, std::uint64_t list) {
+            found.push_back(list);
+        });
     // First the attributes of the nodes, then three initializers from both parts of the graph.
     REQUIRE(found.size() == 11);
     CHECK(found[0] == found[1]);  // the tensors of one attribute
