@@ -175,14 +175,16 @@ bool FlatMessage::has_edit(const onnx::Message& message) const {
     return found;
 }
 
-bool FlatMessage::is_aligned(const onnx::Message& message) const {
+std::optional<wire::Field> FlatMessage::aligned_raw_data(const onnx::Message& message) const {
     if (alignment_.of_raw_data <= 1 || &message.table() != &onnx::message<"TensorProto">) {
-        return false;
+        return std::nullopt;
     }
-    const auto raw_data = message.find(kRawData);
+    auto raw_data = message.find(kRawData);
     const auto type = message.find(kDataType);
-    return raw_data && type && type->value <= kLargestType &&
-           raw_data->bytes.size() >= std::max<std::uint64_t>(alignment_.least_nbytes, 1);
+    const bool is_aligned =
+        raw_data && type && type->value <= kLargestType &&
+        raw_data->bytes.size() >= std::max<std::uint64_t>(alignment_.least_nbytes, 1);
+    return is_aligned ? raw_data : std::nullopt;
 }
 
 bool FlatMessage::is_rewritten(const onnx::Message& message, const wire::FieldRow& row) const {
@@ -190,9 +192,10 @@ bool FlatMessage::is_rewritten(const onnx::Message& message, const wire::FieldRo
 }
 
 // Calls plain(field, row) for each field that is passed on as it is, and inner(field, message) for
-// each message that is written anew.
+// each message that is written anew. `is_aligned`: without raw_data and data_type, which follow.
 template <class Plain, class Inner>
-void FlatMessage::for_each_part(const onnx::Message& message, Plain&& plain, Inner&& inner) const {
+void FlatMessage::for_each_part(const onnx::Message& message, bool is_aligned, Plain&& plain,
+                                Inner&& inner) const {
     // The singular messages that are written anew. An edit in a message that occurs several times
     // makes it one message: an edit anywhere in it may have taken over fields of all its
     // occurrences.
@@ -211,6 +214,7 @@ void FlatMessage::for_each_part(const onnx::Message& message, Plain&& plain, Inn
     };
     message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         pages_.note_read({field.begin, 0});
+        if (is_aligned && (row == &kRawData || row == &kDataType)) return;
         if (row == nullptr || !row->is_message()) {
             plain(field, row);
         } else if (row->repeated()) {
@@ -251,7 +255,7 @@ std::uint64_t FlatMessage::measure(const onnx::Message& message, std::uint64_t p
                                    std::uint32_t depth_left) {
     if (alignment_.of_raw_data <= 1 && !has_edit(message)) return message.nbytes();
     if (depth_left == 0) fail_edited_too_deep();
-    if (is_aligned(message)) return measure_tensor(message, position, depth_left);
+    const auto raw_data = aligned_raw_data(message);
     std::uint64_t sum = 0;
     const auto add = [&](std::uint64_t nbytes) {
         if (!checked_add(sum, nbytes, sum) || sum > INT64_MAX) {
@@ -259,7 +263,7 @@ std::uint64_t FlatMessage::measure(const onnx::Message& message, std::uint64_t p
         }
     };
     for_each_part(
-        message,
+        message, raw_data.has_value(),
         [&](const wire::Field& field, const wire::FieldRow* row) {
             if (!document_.store().holds(field.bytes)) {
                 check_depth(message, row, field, depth_left - 1);
@@ -269,7 +273,14 @@ std::uint64_t FlatMessage::measure(const onnx::Message& message, std::uint64_t p
         [&](const wire::Field& field, const onnx::Message& child) {
             add(measure_field(field, child, position + sum, depth_left - 1));
         });
-    return sum;
+    if (!raw_data) return sum;
+    const std::uint64_t content = raw_data->bytes.size();
+    const std::uint64_t least =
+        sum + type_nbytes(message) + wire::head_nbytes(kRawData.number, content);
+    const std::uint64_t over = (position + least) % alignment_.of_raw_data;
+    const std::uint64_t padding = over == 0 ? 0 : alignment_.of_raw_data - over;
+    sizes_[message.key()].padding = padding;
+    return least + padding + content;
 }
 
 std::uint64_t FlatMessage::measure_field(const wire::Field& field, const onnx::Message& message,
@@ -296,46 +307,26 @@ std::uint64_t FlatMessage::measure_field(const wire::Field& field, const onnx::M
     }
 }
 
-std::uint64_t FlatMessage::measure_tensor(const onnx::Message& tensor, std::uint64_t position,
-                                          std::uint32_t depth_left) {
-    std::uint64_t sum = 0;
-    wire::Field raw_data;
-    for_each_part(
-        tensor,
-        [&](const wire::Field& field, const wire::FieldRow* row) {
-            if (row == &kRawData) raw_data = field;
-            if (row == &kRawData || row == &kDataType) return;
-            if (!document_.store().holds(field.bytes)) {
-                check_depth(tensor, row, field, depth_left - 1);
-            }
-            sum += plain_nbytes(field);
-        },
-        [&](const wire::Field& field, const onnx::Message& child) {
-            sum += measure_field(field, child, position + sum, depth_left - 1);
-        });
-    const std::uint64_t content = raw_data.bytes.size();
-    const std::uint64_t least =
-        sum + type_nbytes(tensor) + wire::head_nbytes(kRawData.number, content);
-    const std::uint64_t over = (position + least) % alignment_.of_raw_data;
-    const std::uint64_t padding = over == 0 ? 0 : alignment_.of_raw_data - over;
-    sizes_[tensor.key()].padding = padding;
-    return least + padding + content;
-}
-
 void FlatMessage::write(const onnx::Message& message, Writer& writer) const {
     if (alignment_.of_raw_data <= 1 && !has_edit(message)) {
         message.for_each_range([&](ByteView bytes) { writer.take(bytes); });
         return;
     }
-    if (is_aligned(message)) {
-        write_tensor(message, writer);
-        return;
-    }
+    const auto raw_data = aligned_raw_data(message);
     for_each_part(
-        message, [&](const wire::Field& field, const wire::FieldRow*) { writer.take(field); },
+        message, raw_data.has_value(),
+        [&](const wire::Field& field, const wire::FieldRow*) { writer.take(field); },
         [&](const wire::Field& field, const onnx::Message& child) {
             write_field(field, child, writer);
         });
+    if (!raw_data) return;
+    std::string types;
+    const auto type = message.find(kDataType);
+    write_padded_type(types, type ? type->value : 0,
+                      type_nbytes(message) + sizes_.at(message.key()).padding);
+    writer.take_new(types);
+    writer.take_head(kRawData.number, raw_data->bytes.size(), 1);
+    writer.take_held(raw_data->bytes);
 }
 
 void FlatMessage::write_field(const wire::Field& field, const onnx::Message& message,
@@ -344,26 +335,6 @@ void FlatMessage::write_field(const wire::Field& field, const onnx::Message& mes
     if (size == sizes_.end()) fail_changed();
     writer.take_head(field.number, size->second.nbytes, size->second.length_nbytes);
     write(message, writer);
-}
-
-void FlatMessage::write_tensor(const onnx::Message& tensor, Writer& writer) const {
-    wire::Field raw_data;
-    for_each_part(
-        tensor,
-        [&](const wire::Field& field, const wire::FieldRow* row) {
-            if (row == &kRawData) raw_data = field;
-            if (row != &kRawData && row != &kDataType) writer.take(field);
-        },
-        [&](const wire::Field& field, const onnx::Message& child) {
-            write_field(field, child, writer);
-        });
-    std::string types;
-    const auto type = tensor.find(kDataType);
-    write_padded_type(types, type ? type->value : 0,
-                      type_nbytes(tensor) + sizes_.at(tensor.key()).padding);
-    writer.take_new(types);
-    writer.take_head(kRawData.number, raw_data.bytes.size(), 1);
-    writer.take_held(raw_data.bytes);
 }
 
 void FlatMessage::write(ByteSink& sink) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -68,11 +69,13 @@ class FlatMessage final : private onnx::Changes {
     [[nodiscard]] bool is_added(const std::uint8_t* key) const override;
 
     [[nodiscard]] bool has_edit(const onnx::Message& message) const;
-    [[nodiscard]] bool is_aligned(const onnx::Message& message) const;
+    // The raw_data of a tensor, if it is aligned.
+    [[nodiscard]] std::optional<wire::Field> aligned_raw_data(const onnx::Message& message) const;
     // Whether a message is written anew: it has an edit, or raw_data that is aligned.
     [[nodiscard]] bool is_rewritten(const onnx::Message& message, const wire::FieldRow& row) const;
     template <class Plain, class Inner>
-    void for_each_part(const onnx::Message& message, Plain&& plain, Inner&& inner) const;
+    void for_each_part(const onnx::Message& message, bool is_aligned, Plain&& plain,
+                       Inner&& inner) const;
 
     void check_depth(const onnx::Message& message, const wire::FieldRow* row,
                      const wire::Field& field, std::uint32_t depth_left) const;
@@ -80,14 +83,11 @@ class FlatMessage final : private onnx::Changes {
     // Bytes of a message whose content begins at `position`.
     std::uint64_t measure(const onnx::Message& message, std::uint64_t position,
                           std::uint32_t depth_left);
-    std::uint64_t measure_tensor(const onnx::Message& tensor, std::uint64_t position,
-                                 std::uint32_t depth_left);
     // Bytes of a field with a message, whose tag begins at `position`.
     std::uint64_t measure_field(const wire::Field& field, const onnx::Message& message,
                                 std::uint64_t position, std::uint32_t depth_left);
     void write(const onnx::Message& message, Writer& writer) const;
     void write_field(const wire::Field& field, const onnx::Message& message, Writer& writer) const;
-    void write_tensor(const onnx::Message& tensor, Writer& writer) const;
 
     EditedFields edits_;
     Alignment alignment_;
