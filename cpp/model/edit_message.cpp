@@ -212,7 +212,15 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
     fields = fields->erase(row, gone, &places);
     std::vector<onnx::Message> removed;
     removed.reserve(places.size());
-    for (const auto place : places) removed.push_back(message.inner(row, before->field_at(place)));
+    std::vector<std::size_t> runs;  // where messages begin whose fields stand one behind the other
+    const std::uint8_t* last = nullptr;
+    for (const auto place : places) {
+        const wire::Field field = before->field_at(place);
+        if (field.begin != last) runs.push_back(removed.size());
+        removed.push_back(message.inner(row, field));
+        last = field.end;
+    }
+    runs.push_back(removed.size());
     for (std::size_t end = added.size(); end > 0;) {
         std::size_t begin = end - 1;
         const std::uint64_t i = added[begin].i;
@@ -233,9 +241,35 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
         document.editable().note_replacement(copies[i],
                                              removed[static_cast<std::size_t>(at - gone.begin())]);
     }
-    for (const onnx::Message& each : removed) document.editable().remove(each);
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        document.editable().remove(std::span(removed).subspan(runs[i - 1], runs[i] - runs[i - 1]));
+    }
     document.editable().set(message, fields, Pieces::rows(message.table(), row));
     return copies;
+}
+
+void erase(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+           std::span<const std::uint64_t> positions) {
+    splice_messages(document, message, row, {}, positions);
+}
+
+void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+             std::span<const std::uint64_t> order) {
+    const auto fields = editable_fields(document, message);
+    // Read in the order of the file: at random, each field would be waited for.
+    std::vector<EncodedField> before;
+    before.reserve(order.size());
+    for (auto place = fields->find_from(row, {}); place; place = fields->find_from(row, *place)) {
+        before.push_back(fields->encoded_at(*place));
+        ++place->index;
+    }
+    if (before.size() != order.size()) onnx::fail_edited_meanwhile();
+    std::vector<EncodedField> after;
+    after.reserve(order.size());
+    for (const std::uint64_t i : order) after.push_back(std::move(before.at(i)));
+    const Pieces::Rows replaced = Pieces::rows(message.table(), row);
+    document.editable().set(message, fields->replace(replaced, fields->find_from(row, {}), after),
+                            replaced);
 }
 
 void set_message(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
