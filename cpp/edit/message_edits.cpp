@@ -118,7 +118,7 @@ void set_attribute_value(const Handle& attribute, const Handle& given) {
     const Handle changed =
         new_message(attribute.made.table(), attribute.document->store().external.folder());
     copy(changed, attribute);
-    change_message(given, model::clear_documentation);
+    clear(given, onnx::field<"AttributeProto.doc_string">);
     change_message(changed, model::clear_value);
     merge(changed, given);
     copy(attribute, changed);
@@ -128,7 +128,7 @@ Handle with_values_of(const Handle& tensor, const Handle& values) {
     Handle made = new_message(tensor.made.table());
     copy(made, tensor);
     change_message(made, model::clear_values);
-    change_message(values, model::clear_name);
+    clear(values, onnx::field<"TensorProto.name">);
     merge(made, values);
     return made;
 }

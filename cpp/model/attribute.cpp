@@ -15,10 +15,6 @@ void clear_value(const Document& document, const onnx::Message& attribute) {
     clear(document, attribute, rows);
 }
 
-void clear_documentation(const Document& document, const onnx::Message& attribute) {
-    clear(document, attribute, field<"AttributeProto.doc_string">);
-}
-
 std::int32_t Attribute::type() const {
     if (const auto type = message_.find(field<"AttributeProto.type">)) return type->int32();
     for (std::int32_t type = 1; field_of(type) != nullptr; ++type) {

@@ -43,9 +43,6 @@ inline constexpr std::array<const wire::FieldRow*, 15> kValueFields = {
 /// Removes the value of an AttributeProto, or the name of the attribute that it refers to.
 void clear_value(const Document& document, const onnx::Message& attribute);
 
-/// Removes the documentation of an AttributeProto.
-void clear_documentation(const Document& document, const onnx::Message& attribute);
-
 class Attribute {
   public:
     explicit Attribute(onnx::Message message) : message_(std::move(message)) {}

@@ -19,13 +19,11 @@ using onnx::Pieces;
 
 namespace {
 
-// The other members of the oneof of a field.
-Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row) {
-    Pieces::Rows rows = 0;
+// A field, and the other members of its oneof.
+Pieces::Rows with_siblings(const wire::MessageTable& table, const wire::FieldRow& row) {
+    Pieces::Rows rows = Pieces::rows(table, row);
     for (const wire::FieldRow& other : table.fields) {
-        if (&other != &row && !row.oneof.empty() && other.oneof == row.oneof) {
-            rows |= Pieces::rows(table, other);
-        }
+        if (!row.oneof.empty() && other.oneof == row.oneof) rows |= Pieces::rows(table, other);
     }
     return rows;
 }
@@ -45,6 +43,23 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
 EncodedField encoded(const Document& document, const wire::FieldRow& row, const NewValue& value) {
     if (!value.source) return {document.editable().keep(value.encoded), &row};
     return held_field(document, row, value.source, value.content);
+}
+
+std::vector<EncodedField> encoded(const Document& document, const wire::FieldRow& row,
+                                  std::span<const NewValue> values) {
+    std::vector<EncodedField> made;
+    made.reserve(values.size());
+    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    return made;
+}
+
+// Puts a value, which is in the document's memory, into a singular field. Clears the other members
+// of its oneof. `place`: see Pieces::replace().
+void put(const Document& document, const onnx::Message& message, const Pieces& fields,
+         std::optional<Pieces::Place> place, const EncodedField& value) {
+    const Pieces::Rows replaced = with_siblings(message.table(), *value.row);
+    remove_messages(document, message, replaced);
+    document.editable().set(message, fields.replace(replaced, place, {&value, 1}), replaced);
 }
 
 // The callers guard the reads of `document` only.
@@ -100,20 +115,13 @@ std::shared_ptr<const onnx::Pieces> editable_fields(const Document& document,
 void set_value(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                const NewValue& value) {
     const auto fields = editable_fields(document, message);
-    const Pieces::Rows others = siblings(message.table(), row);
-    const EncodedField field = encoded(document, row, value);
-    remove_messages(document, message, others);
-    const Pieces::Rows replaced = others | Pieces::rows(message.table(), row);
-    document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
-                            replaced);
+    put(document, message, *fields, fields->find_last(row), encoded(document, row, value));
 }
 
 void set_values(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                 std::span<const NewValue> values) {
     const auto fields = editable_fields(document, message);
-    std::vector<EncodedField> made;
-    made.reserve(values.size());
-    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    const auto made = encoded(document, row, values);
     const Pieces::Rows replaced = Pieces::rows(message.table(), row);
     document.editable().set(message, fields->replace(replaced, fields->find_from(row, {}), made),
                             replaced);
@@ -123,8 +131,7 @@ void splice_values(const Document& document, const onnx::Message& message,
                    const wire::FieldRow& row, std::uint64_t first, std::uint64_t count,
                    std::span<const NewValue> values) {
     auto fields = editable_fields(document, message);
-    std::vector<EncodedField> made;
-    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    const auto made = encoded(document, row, values);
     const std::uint64_t end = first + count;
     const auto place = end < fields->count(row) ? fields->find(row, end) : behind(*fields, row);
     fields = fields->replace(0, place, made);
@@ -162,8 +169,7 @@ void append_values(const Document& document, const onnx::Message& message,
             return;
         }
     }
-    std::vector<EncodedField> made;
-    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    const auto made = encoded(document, row, values);
     document.editable().set(message, fields->replace(0, behind(*fields, row), made),
                             Pieces::rows(message.table(), row));
 }
@@ -171,12 +177,9 @@ void append_values(const Document& document, const onnx::Message& message,
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row) {
     const auto fields = editable_fields(document, message);
     if (fields->count(row) == 0) return;
-    Pieces::Rows rows = Pieces::rows(message.table(), row);
-    if (!row.oneof.empty()) {
-        // An earlier occurrence of another member would be set then.
-        if (message.which(row.oneof) != &row) return;
-        rows |= siblings(message.table(), row);
-    }
+    if (!row.oneof.empty() && message.which(row.oneof) != &row) return;
+    // An earlier occurrence of another member of the oneof would be set then.
+    const Pieces::Rows rows = with_siblings(message.table(), row);
     remove_messages(document, message, rows);
     document.editable().set(message, fields->replace(rows, std::nullopt, {}), rows);
 }
@@ -276,13 +279,8 @@ void set_message(const Document& document, const onnx::Message& message, const w
                  const Original& original) {
     check_editable(document, message);
     const Copied copy = guarded_copy(document, row, original);
-    const EncodedField field{copy.field, &row};
     const auto fields = fields_of(message);
-    const Pieces::Rows replaced =
-        siblings(message.table(), row) | Pieces::rows(message.table(), row);
-    remove_messages(document, message, replaced);
-    document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
-                            replaced);
+    put(document, message, *fields, fields->find_last(row), {copy.field, &row});
 }
 
 onnx::Message insert(const Document& document, const onnx::Message& message,
@@ -303,13 +301,8 @@ onnx::Message make_present(const Document& document, const onnx::Message& messag
                            const wire::FieldRow& row) {
     if (auto child = message.child(row)) return *std::move(child);
     const auto fields = editable_fields(document, message);
-    const Pieces::Rows replaced =
-        siblings(message.table(), row) | Pieces::rows(message.table(), row);
-    remove_messages(document, message, replaced);
     const Copied copy = empty_message(document, row);
-    const EncodedField field{copy.field, &row};
-    document.editable().set(message, fields->replace(replaced, std::nullopt, {&field, 1}),
-                            replaced);
+    put(document, message, *fields, std::nullopt, {copy.field, &row});
     return {onnx::kSchema.message_of(row), copy.content, &document.edits()};
 }
 
@@ -338,7 +331,7 @@ void merge(const Document& document, const onnx::Message& message, const Origina
         if (row.is_message()) {
             if (from.child(row)) inner.push_back(&row);
         } else if (const auto value = from.find(row)) {
-            replaced |= Pieces::rows(message.table(), row) | siblings(message.table(), row);
+            replaced |= with_siblings(message.table(), row);
             singular.push_back(copy_field(document, row, *value, original.document));
         }
     }

@@ -34,20 +34,15 @@ std::optional<ByteView> loaded_raw_data(const Document& document, const onnx::Me
 
 namespace {
 
-constexpr const wire::FieldRow* kName = &field<"TensorProto.name">;
-constexpr std::array kNotes = {&field<"TensorProto.doc_string">,
-                               &field<"TensorProto.metadata_props">};
+constexpr std::array kKept = {&field<"TensorProto.name">, &field<"TensorProto.doc_string">,
+                              &field<"TensorProto.metadata_props">};
 
 }  // namespace
-
-void clear_name(const Document& document, const onnx::Message& tensor) {
-    clear(document, tensor, *kName);
-}
 
 void clear_values(const Document& document, const onnx::Message& tensor) {
     std::vector<const wire::FieldRow*> rows;
     for (const wire::FieldRow& row : tensor.table().fields) {
-        if (&row != kName && std::ranges::find(kNotes, &row) == kNotes.end()) rows.push_back(&row);
+        if (std::ranges::find(kKept, &row) == kKept.end()) rows.push_back(&row);
     }
     clear(document, tensor, rows);
 }

@@ -21,9 +21,6 @@ void set_loaded_raw_data(const Document& document, const onnx::Message& tensor,
 [[nodiscard]] std::optional<ByteView> loaded_raw_data(const Document& document,
                                                       const onnx::Message& tensor);
 
-/// Removes the name of a TensorProto.
-void clear_name(const Document& document, const onnx::Message& tensor);
-
 /// Removes all fields that say what the values are. Name, documentation and metadata stay.
 void clear_values(const Document& document, const onnx::Message& tensor);
 
