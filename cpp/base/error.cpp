@@ -50,6 +50,11 @@ std::string text_from(std::initializer_list<TextPart> parts) {
     return text;
 }
 
+Error with_text(Error error, const std::string& text) {
+    static_cast<std::runtime_error&>(error) = std::runtime_error(text);
+    return error;
+}
+
 void fail_at(const char* code, const std::string& path, const std::string& reason) {
     Error error(code, in_quotes(path) + reason);
     error.file = path;

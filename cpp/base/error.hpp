@@ -74,6 +74,9 @@ class Error : public Failure {
     std::string remedy;                   // the arguments that help: a key of errors.REMEDIES
 };
 
+/// The same error with another text.
+[[nodiscard]] Error with_text(Error error, const std::string& text);
+
 /// A failure of the operating system, with the file that it concerns.
 class FileError : public Failure {
   public:

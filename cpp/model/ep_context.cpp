@@ -42,11 +42,7 @@ std::shared_ptr<const source::Source> open_ep_context_file(const Document& docum
     try {
         return document.store().external.open(location_of(attribute), {});
     } catch (const Error& error) {
-        Error named(error.code, {"node ", path, ": ", error.what()});
-        named.file = error.file;
-        named.location = error.location;
-        named.remedy = error.remedy;
-        throw named;
+        throw with_text(error, "node " + path + ": " + error.what());
     }
 }
 

@@ -35,9 +35,7 @@ Error explained(const Error& error, const source::Source& source,
     if (error.offset) text += ", at offset " + std::to_string(*error.offset);
     if (!error.path.empty()) text += ", in " + error.path;
     if (!reason.empty()) text += ')';
-    Error full(error.code, text);
-    full.offset = error.offset;
-    full.path = error.path;
+    Error full = with_text(error, text);
     full.file = source.path();
     return full;
 }

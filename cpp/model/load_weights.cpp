@@ -43,9 +43,7 @@ decltype(auto) about_file(const source::Source& file, Read&& read) {
         if (error.code == "file.changed") throw;
         std::string text = in_quotes(file.path()) + ": " + error.what();
         if (error.offset) text += ", at offset " + std::to_string(*error.offset);
-        Error full(error.code, text);
-        full.offset = error.offset;
-        full.tensor = error.tensor;
+        Error full = with_text(error, text);
         full.file = file.path();
         throw full;
     }

@@ -123,13 +123,8 @@ Error with_tensor_path(const Error& error, const Document& document, const std::
     if (!of_tensor || !error.tensor.empty()) return error;
     const std::string path = tensor_path(document, begin);
     if (path.empty()) return error;
-    Error named(error.code, {"tensor ", path, ": ", error.what()});
-    named.offset = error.offset;
-    named.path = error.path;
-    named.file = error.file;
+    Error named = with_text(error, "tensor " + path + ": " + error.what());
     named.tensor = path;
-    named.location = error.location;
-    named.remedy = error.remedy;
     return named;
 }
 
