@@ -92,21 +92,14 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
     std::optional<std::string_view> length;
     ExternalEntry entry;
     std::uint64_t count = 0;
-    tensor.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
-        if (row != &field<"TensorProto.external_data">) return;
+    tensor.for_each_child(field<"TensorProto.external_data">, [&](const onnx::Message& pair) {
         if (++count > max_entries) {
             fail("limit.external_entries", name, "",
                  "more than " + std::to_string(max_entries) +
                      " external_data entries; raise the limit with "
                      "limits=Limits(external_entries=...)");
         }
-        std::string_view key;
-        std::string_view text;
-        const onnx::Message pair = tensor.inner(*row, value);
-        pair.for_each_field([&](const wire::Field& part, const wire::FieldRow* which) {
-            if (which == &field<"StringStringEntryProto.key">) key = part.text();
-            if (which == &field<"StringStringEntryProto.value">) text = part.text();
-        });
+        const std::string_view key = pair.text(field<"StringStringEntryProto.key">);
         std::optional<std::string_view>* slot = key == "location"   ? &location
                                                 : key == "offset"   ? &offset
                                                 : key == "length"   ? &length
@@ -117,7 +110,7 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
             fail("ext.duplicate_key", name, location.value_or(""),
                  "external_data has the key " + in_quotes(key) + " more than once");
         }
-        *slot = text;
+        *slot = pair.text(field<"StringStringEntryProto.value">);
     });
     if (!location) fail("ext.location", name, "", "external_data has no location");
     entry.location = *location;
