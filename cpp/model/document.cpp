@@ -235,9 +235,9 @@ tensor::Segments Document::segments_of(const onnx::Message& tensor) const {
         groups = segments_;
     }
     if (!groups) {
-        auto found = std::make_shared<SegmentGroups>();
-        source::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
-        groups = std::move(found);
+        groups = source::guard_reads(*store_.source, [&] {
+            return std::make_shared<const SegmentGroups>(root(), limits_.depth);
+        });
         const std::lock_guard lock(mutex_);
         forget_edited();
         if (!segments_ && derived_at_ == started_at) segments_ = groups;

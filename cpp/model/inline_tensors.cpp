@@ -192,8 +192,4 @@ bool InlineTensors::decides_shape(const tensor::Header& tensor) const {
     return operands_->contains(tensor.begin);
 }
 
-bool InlineTensors::is_in_training(std::string_view path) noexcept {
-    return path.starts_with("training_info[");
-}
-
 }  // namespace onnxmap::model

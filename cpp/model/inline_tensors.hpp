@@ -24,7 +24,7 @@ class InlineTensors {
     /// training_info. `path`: of the tensor. `nbytes`: of its values in raw_data.
     [[nodiscard]] bool contains(std::string_view path, const tensor::Header& tensor,
                                 std::uint64_t nbytes) const {
-        return is_in_training(path) || may_decide_shape(tensor, nbytes);
+        return path.starts_with("training_info[") || may_decide_shape(tensor, nbytes);
     }
 
     /// Whether a tensor decides a shape, or has integers of less than 64 KiB, which may become a
@@ -35,9 +35,6 @@ class InlineTensors {
     /// first tensor that may be one costs a walk over all nodes. Throws Error `file.changed` if
     /// messages are nested too deep.
     [[nodiscard]] bool decides_shape(const tensor::Header& tensor) const;
-
-    /// Whether the path of a tensor leads into training_info.
-    [[nodiscard]] static bool is_in_training(std::string_view path) noexcept;
 
   private:
     using Keys = std::unordered_set<const std::uint8_t*>;  // of messages

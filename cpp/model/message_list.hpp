@@ -21,13 +21,7 @@ class MessageList {
     MessageList(std::shared_ptr<const FieldIndex> fields, const wire::FieldRow& field)
         : fields_(std::move(fields)), field_(&field) {}
 
-    /// The name of the messages' type, like NodeProto.
-    [[nodiscard]] std::string_view type_name() const noexcept { return field_->type_name; }
-
     [[nodiscard]] std::uint64_t count() const noexcept { return fields_->count(*field_); }
-
-    /// Whether the messages have a naming_field().
-    [[nodiscard]] bool has_names() const noexcept { return naming_field(*field_) != nullptr; }
 
     /// The messages by their naming_field(), which they must have. `document`: the document that
     /// they are in.

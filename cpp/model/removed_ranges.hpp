@@ -12,11 +12,10 @@ namespace onnxmap::model {
 /// Callers have a lock.
 class RemovedRanges {
   public:
-    /// Adds a range, unless it is in one of them: it was removed with a message around it.
+    /// Adds a range that does not begin in one of them.
     void add(ByteView bytes) {
         const std::uint8_t* const begin = bytes.data();
         const std::uint8_t* const end = begin + bytes.size();
-        if (contains(begin)) return;
         ranges_.erase(ranges_.lower_bound(begin), ranges_.upper_bound(end));
         ranges_[begin] = end;
     }

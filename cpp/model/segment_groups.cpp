@@ -25,35 +25,31 @@ std::string name_of(const onnx::Message& tensor) {
 
 }  // namespace
 
-void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
-    std::vector<Piece> pieces;
+SegmentGroups::SegmentGroups(const onnx::Message& root, std::uint32_t max_depth) {
     for_each_listed_tensor(
         root, max_depth, [&](const std::string&, const onnx::Message& tensor, std::uint64_t list) {
             // A tensor that is in no list or has no name forms a group by itself: `whole` handles
             // it without an entry here.
             if (list == 0 || !tensor::is_segment(tensor)) return;
             std::string name = name_of(tensor);
-            if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor});
+            if (!name.empty()) pieces_.push_back({{list, std::move(name)}, tensor});
         });
-    std::ranges::stable_sort(pieces, {}, &Piece::key);
-    std::vector<bool> others(pieces.size());
-    if (!pieces.empty()) {
+    std::ranges::stable_sort(pieces_, {}, &Piece::key);
+    others_.resize(pieces_.size());
+    if (!pieces_.empty()) {
         for_each_listed_tensor(
             root, max_depth,
             [&](const std::string&, const onnx::Message& tensor, std::uint64_t list) {
                 if (list == 0 || tensor::is_segment(tensor)) return;
                 const Key key{list, name_of(tensor)};
-                const auto first = std::ranges::lower_bound(pieces, key, {}, &Piece::key);
-                if (first == pieces.end() || first->key != key) return;
-                others[static_cast<std::size_t>(first - pieces.begin())] = true;
+                const auto first = std::ranges::lower_bound(pieces_, key, {}, &Piece::key);
+                if (first == pieces_.end() || first->key != key) return;
+                others_[static_cast<std::size_t>(first - pieces_.begin())] = true;
             });
     }
-    std::vector<std::uint32_t> by_address(pieces.size());
-    std::iota(by_address.begin(), by_address.end(), 0);
-    std::ranges::sort(by_address, {}, [&](std::uint32_t i) { return pieces[i].tensor.key(); });
-    pieces_ = std::move(pieces);
-    by_address_ = std::move(by_address);
-    others_ = std::move(others);
+    by_address_.resize(pieces_.size());
+    std::iota(by_address_.begin(), by_address_.end(), 0);
+    std::ranges::sort(by_address_, {}, [&](std::uint32_t i) { return pieces_[i].tensor.key(); });
 }
 
 std::size_t SegmentGroups::first_of(const std::uint8_t* begin) const {

@@ -18,7 +18,7 @@ namespace onnxmap::model {
 class SegmentGroups {
   public:
     /// Visits every tensor below `root`. Throws Error `file.changed`.
-    void find(const onnx::Message& root, std::uint32_t max_depth);
+    SegmentGroups(const onnx::Message& root, std::uint32_t max_depth);
 
     /// The pieces of the tensor that `piece` belongs to, in order. Safe to call from several
     /// threads. Throws Error `tensor.segment` if the pieces do not form one tensor, and

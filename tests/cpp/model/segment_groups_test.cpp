@@ -259,8 +259,8 @@ TEST_CASE("segment_groups: pieces that name the same bytes of a file are refused
 TEST_CASE("segment_groups: a tensor outside of any list is alone") {
     const Bytes whole = piece("w", 2, 0, 2, raw({1, 2}));
     const Bytes half = piece("w", 2, 0, 1, raw({1}));
-    model::SegmentGroups groups;
-    groups.find(onnx::Message(message<"TensorProto">, whole), wire::kDefaultDepth);
+    const model::SegmentGroups groups(onnx::Message(message<"TensorProto">, whole),
+                                      wire::kDefaultDepth);
     CHECK(groups.whole(onnx::Message(message<"TensorProto">, whole))->segments.size() == 1);
     CHECK(code_of([&] { return groups.whole(onnx::Message(message<"TensorProto">, half)); }) ==
           "tensor.segment");
