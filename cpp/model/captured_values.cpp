@@ -6,27 +6,18 @@ namespace onnxmap::model {
 
 using onnx::field;
 
-namespace {
-
-constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
-constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
-constexpr const wire::FieldRow& kAnnotations = field<"GraphProto.quantization_annotation">;
-constexpr const wire::FieldRow& kParameters =
-    field<"TensorAnnotation.quant_parameter_tensor_names">;
-
-}  // namespace
-
 CapturedUses::CapturedUses(VisitUse visit_use, VisitMade visit_made, VisitAnnotated visit_annotated)
     : visit_use_(std::move(visit_use)),
       visit_made_(std::move(visit_made)),
       visit_annotated_(std::move(visit_annotated)) {}
 
 void CapturedUses::find_in(const onnx::Message& graph, std::uint32_t depth_left) {
-    graph.for_each_value(kNodes, [&](const wire::Field& element) {
-        find_in_node(Node(graph, kNodes, element), depth_left);
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    graph.for_each_value(nodes, [&](const wire::Field& element) {
+        find_in_node(Node(graph, nodes, element), depth_left);
     });
     std::uint32_t index = 0;
-    graph.for_each_child(kOutputs, [&](const onnx::Message& element) {
+    graph.for_each_child(field<"GraphProto.output">, [&](const onnx::Message& element) {
         use(element.text(field<"ValueInfoProto.name">), graph, index++);
     });
     if (visit_annotated_) find_annotated(graph);
@@ -73,15 +64,12 @@ void CapturedUses::use(std::string_view name, const onnx::Message& user,
 }
 
 void CapturedUses::find_annotated(const onnx::Message& graph) const {
-    const auto find_name = [&](const onnx::Message& holder, const wire::FieldRow& row) {
-        if (is_captured(holder.text(row))) visit_annotated_(holder.text(row), holder, row);
-    };
-    graph.for_each_child(kAnnotations, [&](const onnx::Message& annotation) {
-        find_name(annotation, field<"TensorAnnotation.tensor_name">);
-        annotation.for_each_child(kParameters, [&](const onnx::Message& entry) {
-            find_name(entry, field<"StringStringEntryProto.value">);
+    graph.for_each_child(
+        field<"GraphProto.quantization_annotation">, [&](const onnx::Message& annotation) {
+            for_each_annotated(annotation, [&](const onnx::Message& holder, const auto& row) {
+                if (is_captured(holder.text(row))) visit_annotated_(holder.text(row), holder, row);
+            });
         });
-    });
 }
 
 }  // namespace onnxmap::model

@@ -49,6 +49,17 @@ void for_each_made(const onnx::Message& graph, Visit&& visit) {
     });
 }
 
+/// Calls visit(holder, field) for each field of a quantization annotation that names a value: the
+/// one that it describes, and its parameters.
+template <class Visit>
+void for_each_annotated(const onnx::Message& annotation, Visit&& visit) {
+    visit(annotation, onnx::field<"TensorAnnotation.tensor_name">);
+    annotation.for_each_child(onnx::field<"TensorAnnotation.quant_parameter_tensor_names">,
+                              [&](const onnx::Message& entry) {
+                                  visit(entry, onnx::field<"StringStringEntryProto.value">);
+                              });
+}
+
 /// Finds uses of values that no subgraph around the use makes.
 class CapturedUses {
   public:

@@ -23,6 +23,7 @@ namespace {
 constexpr const wire::FieldRow& kInputs = field<"GraphProto.input">;
 constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
 constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
+constexpr const wire::FieldRow& kNameOfValue = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kInitializers = field<"GraphProto.initializer">;
 constexpr const wire::FieldRow& kSparse = field<"GraphProto.sparse_initializer">;
 constexpr const wire::FieldRow& kAnnotations = field<"GraphProto.quantization_annotation">;
@@ -55,13 +56,6 @@ void Renaming::note(std::string_view name, const onnx::Message& message,
     if (const auto pair = before_.find(name)) renamed_.push_back({message, &field, index, *pair});
 }
 
-// Notes the field `name` of each message of a list.
-void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& list,
-                         const wire::FieldRow& name) {
-    message.for_each_child(
-        list, [&](const onnx::Message& inner) { note(inner.text(name), inner, name); });
-}
-
 // Uses of outer values, which are noted.
 CapturedUses Renaming::captured_uses() {
     return CapturedUses([this](std::string_view name, const onnx::Message& user,
@@ -91,9 +85,12 @@ void Renaming::find_all() {
         const auto values = element.child(field<"SparseTensorProto.values">);
         if (values) note_sparse(*values);
     });
-    fields->for_each_child(kAnnotations,
-                           [&](const onnx::Message& element) { note_annotation(element); });
-    find_in_trainings();
+    const auto note_name = [&](const onnx::Message& holder, const auto& row) { note(holder, row); };
+    fields->for_each_child(kAnnotations, [&](const onnx::Message& element) {
+        for_each_annotated(element, note_name);
+    });
+    auto uses = captured_uses();
+    find_in_trainings(document_, graph_, uses, note_name);
     note_shards();
 }
 
@@ -108,7 +105,7 @@ void Renaming::find_in_lists(const FieldIndex& fields) {
     for (const wire::FieldRow* const list : {&kOutputs, &kValueInfos}) {
         fields.for_each_child(*list, [&](const onnx::Message& value) {
             if (list == &kOutputs) note_outer(value.text(*naming_field(*list)));
-            note_value_info(value);
+            note(value, kNameOfValue);
         });
     }
     auto uses = captured_uses();
@@ -157,7 +154,7 @@ void Renaming::note_made(std::string_view name, const onnx::Message& maker) {
     }
     found.is_made = true;
     if (!is_node(maker)) {
-        note_value_info(maker);
+        note(maker, kNameOfValue);
         return;
     }
     if (std::exchange(found.is_output, true))
@@ -185,7 +182,7 @@ void Renaming::find_before(std::uint32_t pair, const FieldIndex& fields, Followe
     });
     for (const wire::FieldRow* const list : {&kInputs, &kOutputs, &kValueInfos}) {
         for_each_named(fields, *list, name, [&](const auto& value) {
-            note_value_info(value);
+            note(value, kNameOfValue);
             if (list == &kInputs) found_[pair].is_made = true;
         });
     }
@@ -228,14 +225,6 @@ void Renaming::note_sparse(const onnx::Message& values) {
     }
 }
 
-void Renaming::find_in_trainings() {
-    auto uses = captured_uses();
-    model::find_in_trainings(document_, graph_, uses,
-                             [&](const onnx::Message& entry, const wire::FieldRow& row) {
-                                 note(entry.text(row), entry, row);
-                             });
-}
-
 void Renaming::note_outer(std::string_view name) {
     if (const auto after = after_.find(name); after && !before_.find(name)) {
         found_[first_of_[*after]].is_captured = true;
@@ -248,7 +237,7 @@ void Renaming::note_use(std::string_view name, const onnx::Message& user, std::u
         note(name, user, field<"NodeProto.input">, index);
     } else if (before_.find(name)) {
         const wire::FieldRow& outputs = field<"GraphProto.output">;
-        note_value_info(user.inner(outputs, document_.index(user)->at(outputs, index)));
+        note(user.inner(outputs, document_.index(user)->at(outputs, index)), kNameOfValue);
     }
 }
 
@@ -273,22 +262,9 @@ void Renaming::note_shards() {
     for (std::size_t i = 0; i < count; ++i) {
         const onnx::Message node = renamed_[i].message;
         if (!is_node(node) || (i > 0 && renamed_[i - 1].message.key() == node.key())) continue;
-        for_each_shard(node, [&](const onnx::Message& spec, const wire::FieldRow& name) {
-            note(spec.text(name), spec, name);
-        });
+        for_each_shard(node,
+                       [&](const onnx::Message& spec, const auto& name) { note(spec, name); });
     }
-}
-
-void Renaming::note_value_info(const onnx::Message& value) {
-    const wire::FieldRow& name = field<"ValueInfoProto.name">;
-    note(value.text(name), value, name);
-}
-
-void Renaming::note_annotation(const onnx::Message& annotation) {
-    const wire::FieldRow& name = field<"TensorAnnotation.tensor_name">;
-    note(annotation.text(name), annotation, name);
-    note_each(annotation, field<"TensorAnnotation.quant_parameter_tensor_names">,
-              field<"StringStringEntryProto.value">);
 }
 
 std::optional<std::string_view> Renaming::first_unknown(Of values) const {

@@ -88,25 +88,23 @@ class Renaming {
 
     void note(std::string_view name, const onnx::Message& message, const wire::FieldRow& field,
               std::uint32_t index = 0);
+    void note(const onnx::Message& message, const wire::FieldRow& field) {
+        note(message.text(field), message, field);
+    }
     void find_before(std::uint32_t pair, const FieldIndex& fields, FollowedUses& followed);
     void find_after(std::uint32_t after, const FieldIndex& fields, FollowedUses& followed);
     void find_in_lists(const FieldIndex& fields);
     [[nodiscard]] bool may_concern(const onnx::Message& node) const;
-    void find_in_trainings();
     [[nodiscard]] CapturedUses captured_uses();
     void note_made(std::string_view name, const onnx::Message& maker);
     template <class Visit>
     void for_each_named(const FieldIndex& fields, const wire::FieldRow& list, std::string_view name,
                         Visit&& visit) const;
     void note_sparse(const onnx::Message& values);
-    void note_each(const onnx::Message& message, const wire::FieldRow& list,
-                   const wire::FieldRow& name);
     void note_outer(std::string_view name);
     void note_use(std::string_view name, const onnx::Message& user, std::uint32_t index);
     void note_outputs(std::string_view name, const onnx::Message& node);
     void note_shards();
-    void note_value_info(const onnx::Message& value);
-    void note_annotation(const onnx::Message& annotation);
     void find_all();
     void check() const;
 
