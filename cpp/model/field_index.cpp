@@ -50,7 +50,7 @@ std::optional<std::uint64_t> FieldIndex::ordinal(const wire::FieldRow& row,
                                                  const std::uint8_t* key) const {
     if (message_.edited()) return message_.pieces()->ordinal(row, key);
     // Occurrences are in file order. The content begins behind the tag.
-    const auto& [count, last, checkpoints] = entry(row);
+    const auto& [count, checkpoints] = entry(row);
     const auto is_before = [&](const auto& each) { return origin_ + each.offset < key; };
     const auto behind = std::ranges::partition_point(checkpoints, is_before);
     if (behind == checkpoints.begin()) return std::nullopt;
@@ -88,14 +88,8 @@ std::vector<std::uint64_t> FieldIndex::ordinals(const wire::FieldRow& row,
 }
 
 std::optional<wire::Field> FieldIndex::last(const wire::FieldRow& row) const {
-    if (message_.edited()) {
-        const auto place = message_.pieces()->find_last(row);
-        return place ? std::optional(message_.pieces()->field_at(*place)) : std::nullopt;
-    }
-    const auto& found = entry(row);
-    if (found.count == 0) return std::nullopt;
-    onnx::Message::Walk walk(message_, origin_ + found.last);
-    return next_of(row, walk);
+    const std::uint64_t found = count(row);
+    return found == 0 ? std::nullopt : std::optional(at(row, found - 1));
 }
 
 bool FieldIndex::Cursor::next(wire::Field& field) {

@@ -18,7 +18,6 @@ struct FieldOccurrences {
     };
 
     std::uint64_t count = 0;
-    std::uint64_t last = 0;  // offset of the last occurrence's tag
     std::vector<Checkpoint> checkpoints;
 
     /// Notes an occurrence, in file order.
@@ -26,7 +25,6 @@ struct FieldOccurrences {
         if (checkpoints.empty() || needs_checkpoint(tag_offset)) {
             checkpoints.push_back({tag_offset, count});
         }
-        last = tag_offset;
         ++count;
     }
 
