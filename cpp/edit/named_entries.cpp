@@ -48,22 +48,6 @@ Handle NamedEntries::entry_at(std::uint64_t position) const {
     return {document, parent.inner(*row, document->index(parent)->at(*row, position))};
 }
 
-// Calls work(entry) for each entry of a name, in order.
-template <class Work>
-void NamedEntries::for_each_named(std::string_view name, Work&& work) const {
-    const onnx::Message parent = message();
-    if (document->is_followed(parent)) {
-        for (const std::uint64_t each : positions(name)) work(entry_at(each).made);
-        return;
-    }
-    const wire::FieldRow& names = model::name_of_entries(*row);
-    const auto other = model::other_spelling(*row, name);
-    parent.for_each_child(*row, [&](onnx::Message entry) {
-        const std::string_view spelled = entry.text(names);
-        if (spelled == name || spelled == other) work(std::move(entry));
-    });
-}
-
 NamedEntries::Found NamedEntries::find(std::string_view name) const {
     auto known = by_name_.known(document->edits().count());
     if (!known && !is_one_of_few() && !document->is_followed(message())) known = by_name();
@@ -76,11 +60,22 @@ NamedEntries::Found NamedEntries::find(std::string_view name) const {
         found.repeated = known->repeated;
         return found;
     }
-    for_each_named(name, [&](onnx::Message entry) {
+    const auto add = [&](onnx::Message entry) {
         if (found.entry) found.repeated = name;
         if (!found.entry || model::counts_after(entry, *found.entry)) {
             found.entry = std::move(entry);
         }
+    };
+    const onnx::Message parent = message();
+    if (document->is_followed(parent)) {
+        for (const std::uint64_t each : positions(name)) add(entry_at(each).made);
+        return found;
+    }
+    const wire::FieldRow& names = model::name_of_entries(*row);
+    const auto other = model::other_spelling(*row, name);
+    parent.for_each_child(*row, [&](onnx::Message entry) {
+        const std::string_view spelled = entry.text(names);
+        if (spelled == name || spelled == other) add(std::move(entry));
     });
     return found;
 }

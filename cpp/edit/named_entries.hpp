@@ -63,8 +63,6 @@ class NamedEntries : public Handle {
   private:
     [[nodiscard]] std::vector<std::uint64_t> positions(std::string_view name) const;
     [[nodiscard]] Handle entry_at(std::uint64_t position) const;
-    template <class Work>
-    void for_each_named(std::string_view name, Work&& work) const;
     void set_all(std::span<const std::uint64_t> positions, const model::NewValue& value) const;
 
     // Notes a look-up, and returns whether it is one of the first few in this state of the
