@@ -106,14 +106,10 @@ class Document {
     /// The uses of the values of a graph or function that follow its edits.
     [[nodiscard]] std::shared_ptr<FollowedUses> followed_uses(const onnx::Message& body) const;
 
-    /// The graph or function whose values a graph sees: the one around a subgraph; the main graph,
-    /// for an algorithm of training. Nothing for other graphs, and for those that were removed. The
-    /// first call walks over all graphs of the document.
-    [[nodiscard]] std::optional<onnx::Message> scope_around(const onnx::Message& graph) const {
-        auto outer = outer_scope(graph);
-        return outer ? std::optional(std::move(outer->body)) : std::nullopt;
-    }
-    /// The same, and the node there that holds the graph.
+    /// The graph or function whose values a graph sees, and the node there that holds the graph:
+    /// the one around a subgraph; the main graph, for an algorithm of training. Nothing for other
+    /// graphs, and for those that were removed. The first call walks over all graphs of the
+    /// document.
     [[nodiscard]] std::optional<OuterScope> outer_scope(const onnx::Message& graph) const;
 
     /// Checks whether the file has changed. Call it before an operation that reads much of the

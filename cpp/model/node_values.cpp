@@ -65,10 +65,10 @@ bool NodeValues::makes(std::string_view value) const {
 }
 
 bool NodeValues::is_made_around(std::string_view value) const {
-    auto outer = document().scope_around(fields()->message());
-    for (; outer; outer = document().scope_around(*outer)) {
-        if (has_input(document(), document().index(*outer), value)) return true;
-        if (document().followed_uses(*outer)->is_made(value)) return true;
+    auto outer = document().outer_scope(fields()->message());
+    for (; outer; outer = document().outer_scope(outer->body)) {
+        if (has_input(document(), document().index(outer->body), value)) return true;
+        if (document().followed_uses(outer->body)->is_made(value)) return true;
     }
     return false;
 }
@@ -92,11 +92,11 @@ std::optional<onnx::Message> NodeValues::producer(std::string_view value) const 
     auto found = uses()->producer(value);
     FieldsPtr fields = fields_;
     while (!found && !value.empty()) {
-        const auto outer = document().scope_around(fields->message());
+        const auto outer = document().outer_scope(fields->message());
         if (!outer || has_input(document(), fields, value)) break;
         // Kept by the document: the subgraphs share what is known of the graph around them.
-        found = document().followed_uses(*outer)->producer(value);
-        fields = document().index(*outer);
+        found = document().followed_uses(outer->body)->producer(value);
+        fields = document().index(outer->body);
     }
     return found;
 }
@@ -105,10 +105,10 @@ std::optional<onnx::Message> NodeValues::value(std::string_view name) const {
     FieldsPtr fields = fields_;
     auto found = info_in(document(), fields, name);
     while (!found && !name.empty()) {
-        const auto outer = document().scope_around(fields->message());
+        const auto outer = document().outer_scope(fields->message());
         if (!outer || has_input(document(), fields, name)) break;
         if (document().followed_uses(fields->message())->is_made(name)) break;
-        fields = document().index(*outer);
+        fields = document().index(outer->body);
         found = info_in(document(), fields, name);
     }
     return found;
