@@ -31,11 +31,7 @@ std::vector<char32_t> letters_of(std::string_view name) {
     std::vector<char32_t> letters;
     while (!name.empty()) {
         const std::size_t length = std::max<std::size_t>(utf8_length(name), 1);
-        char32_t letter = static_cast<unsigned char>(name[0]);
-        if (length > 1) letter &= 0x7fU >> length;
-        for (const char next : name.substr(1, length - 1)) {
-            letter = letter << 6 | (static_cast<unsigned char>(next) & 0x3fU);
-        }
+        char32_t letter = utf8_character(name.substr(0, length));
         name.remove_prefix(length);
         if (letter >= 'A' && letter <= 'Z') letter += 'a' - 'A';
         if (is_mark(letter) && !letters.empty()) {

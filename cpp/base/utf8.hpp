@@ -30,6 +30,16 @@ namespace onnxmap {
     return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
 }
 
+/// The character of a UTF-8 sequence; of one byte, whatever that is, the byte.
+[[nodiscard]] inline char32_t utf8_character(std::string_view sequence) noexcept {
+    char32_t character = static_cast<unsigned char>(sequence[0]);
+    if (sequence.size() > 1) character &= 0x7fU >> sequence.size();
+    for (const char next : sequence.substr(1)) {
+        character = character << 6 | (static_cast<unsigned char>(next) & 0x3fU);
+    }
+    return character;
+}
+
 /// Source: RFC 3629.
 [[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
     constexpr std::uint64_t kHighBits = 0x8080'8080'8080'8080;

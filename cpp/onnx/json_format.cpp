@@ -185,15 +185,10 @@ class JsonPrinter : public TextOutput {
     }
 
     void print_character(std::string_view character, bool is_stray) {
-        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-        std::uint32_t code = byte(0);
+        const std::uint32_t code = utf8_character(character);
         if (is_stray) {
             print_unit(0xdc00U + code);  // as Python's surrogateescape
             return;
-        }
-        if (character.size() > 1) {
-            code &= 0x7fU >> character.size();
-            for (std::size_t i = 1; i < character.size(); ++i) code = code << 6 | (byte(i) & 0x3fU);
         }
         if (code >= 0x20 && code < 0x7f && code != '"' && code != '\\') {
             text_ += static_cast<char>(code);
