@@ -20,10 +20,7 @@ class ByteFeed {
     [[nodiscard]] virtual ByteView at(std::uint64_t offset, std::uint64_t least) = 0;
 
     /// Announces bytes that are skipped now but are not payload: they will be read later.
-    virtual void keep(std::uint64_t offset, std::uint64_t nbytes) {
-        static_cast<void>(offset);
-        static_cast<void>(nbytes);
-    }
+    virtual void keep(std::uint64_t /*offset*/, std::uint64_t /*nbytes*/) {}
 };
 
 /// A feed over bytes that are all in memory.

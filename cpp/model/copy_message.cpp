@@ -124,19 +124,6 @@ Copied keep_field(const Document& document, const wire::FieldRow& row, std::stri
 
 }  // namespace
 
-std::optional<std::string> Rewrite::text(const wire::FieldRow& /*holder*/,
-                                         const wire::FieldRow& /*row*/,
-                                         std::string_view /*text*/) const {
-    return std::nullopt;
-}
-
-bool Rewrite::replace(const wire::FieldRow& /*row*/, const onnx::Message& /*message*/,
-                      const Add& /*add*/) const {
-    return false;
-}
-
-void Rewrite::extend(const onnx::Message& /*original*/, const Add& /*add*/) const {}
-
 Copied empty_message(const Document& document, const wire::FieldRow& row) {
     return keep_field(document, row, {});
 }

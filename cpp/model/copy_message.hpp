@@ -27,18 +27,22 @@ class Rewrite {
 
     /// Another text for a field; nothing: the same. `holder` is the field that holds the message
     /// with the text.
-    [[nodiscard]] virtual std::optional<std::string> text(const wire::FieldRow& holder,
-                                                          const wire::FieldRow& row,
-                                                          std::string_view text) const;
+    [[nodiscard]] virtual std::optional<std::string> text(const wire::FieldRow& /*holder*/,
+                                                          const wire::FieldRow& /*row*/,
+                                                          std::string_view /*text*/) const {
+        return std::nullopt;
+    }
 
     /// Adds a copy of a message of the same document to the message that is copied.
     using Add = std::function<void(const wire::FieldRow& row, const onnx::Message& original,
                                    const Rewrite& rewrite)>;
     /// Adds what takes the place of a message in a field. Returns false if the message stays.
-    [[nodiscard]] virtual bool replace(const wire::FieldRow& row, const onnx::Message& message,
-                                       const Add& add) const;
+    [[nodiscard]] virtual bool replace(const wire::FieldRow& /*row*/,
+                                       const onnx::Message& /*message*/, const Add& /*add*/) const {
+        return false;
+    }
     /// Adds what a copy has besides the fields of its original.
-    virtual void extend(const onnx::Message& original, const Add& add) const;
+    virtual void extend(const onnx::Message& /*original*/, const Add& /*add*/) const {}
 };
 
 /// A copy of a message for a field. Large content, such as raw_data, is not copied: the copy shares

@@ -277,9 +277,8 @@ void reorder(const Document& document, const onnx::Message& message, const wire:
 
 void set_message(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                  const Original& original) {
-    check_editable(document, message);
+    const auto fields = editable_fields(document, message);
     const Copied copy = guarded_copy(document, row, original);
-    const auto fields = fields_of(message);
     put(document, message, *fields, fields->find_last(row), {copy.field, &row});
 }
 
@@ -311,9 +310,8 @@ namespace {
 void merge(const Document& document, const onnx::Message& message, const Original& original,
            std::uint32_t depth_left) {
     if (depth_left == 0) fail_edited_too_deep();
-    check_editable(document, message);
+    auto fields = editable_fields(document, message);
     const onnx::Message from = original.message;
-    auto fields = fields_of(message);
     Pieces::Rows replaced = 0;  // by singular fields
     std::vector<EncodedField> singular;
     std::vector<EncodedField> unknown;

@@ -157,13 +157,10 @@ inline constexpr std::size_t kOperatorDomains = 4;
 /// The domains whose operators ONNX describes.
 [[nodiscard]] std::span<const OperatorDomain, kOperatorDomains> operator_domains() noexcept;
 
-/// Calls visit(operator) for each operator of a domain as its set of that version has it.
-template <class Visit>
-void for_each_operator(std::size_t domain, std::int64_t version, Visit&& visit);
-
 /// All rows: by domain and name, the newest first.
 [[nodiscard]] std::span<const Operator::Row> operator_rows() noexcept;
 
+/// Calls visit(operator) for each operator of a domain as its set of that version has it.
 template <class Visit>
 void for_each_operator(std::size_t domain, std::int64_t version, Visit&& visit) {
     std::string_view last;
