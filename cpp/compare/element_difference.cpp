@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
+#include <concepts>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -28,86 +30,64 @@ T load(const std::uint8_t* p) noexcept {
 }
 
 // The distance of two integers is exact.
-template <class T>
-struct Integers {
-    static constexpr std::uint32_t kSize = sizeof(T);
-    using Distance = std::uint64_t;
+template <std::integral T>
+bool is_nan(T) noexcept {
+    return false;
+}
+template <std::integral T>
+std::uint64_t distance(T a, T b) noexcept {
+    return a > b ? static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)
+                 : static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+}
 
-    static bool is_nan(const std::uint8_t*) noexcept { return false; }
-    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
-        const T x = load<T>(a);
-        const T y = load<T>(b);
-        return x > y ? static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)
-                     : static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x);
-    }
-    static double magnitude(const std::uint8_t* p) noexcept {
-        return std::abs(static_cast<double>(load<T>(p)));
-    }
+bool is_nan(double number) noexcept { return std::isnan(number); }
+// The same number has the distance 0 from itself, even if it is infinite.
+double distance(double a, double b) noexcept { return a == b ? 0 : std::abs(a - b); }
+
+template <class T>
+double magnitude(T number) noexcept {
+    return std::abs(static_cast<double>(number));
+}
+
+using Pair = std::complex<double>;
+bool is_nan(Pair pair) noexcept { return std::isnan(pair.real()) || std::isnan(pair.imag()); }
+double distance(Pair a, Pair b) noexcept {
+    return std::hypot(distance(a.real(), b.real()), distance(a.imag(), b.imag()));
+}
+double magnitude(Pair pair) noexcept { return std::hypot(pair.real(), pair.imag()); }
+
+// The elements of a type: how many bytes each has, and its number.
+template <class T>
+struct Numbers {
+    static constexpr std::uint32_t kSize = sizeof(T);
+
+    static T number(const std::uint8_t* p) noexcept { return load<T>(p); }
 };
 
 struct Booleans {
     static constexpr std::uint32_t kSize = 1;
-    using Distance = std::uint64_t;
 
-    static bool is_nan(const std::uint8_t*) noexcept { return false; }
-    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
-        return (*a != 0) != (*b != 0) ? 1 : 0;
-    }
-    static double magnitude(const std::uint8_t* p) noexcept { return *p != 0 ? 1 : 0; }
-};
-
-// The same number has the distance 0 from itself, even if it is infinite.
-double distance_of(double a, double b) noexcept { return a == b ? 0 : std::abs(a - b); }
-
-template <class T>
-struct Floats {
-    static constexpr std::uint32_t kSize = sizeof(T);
-    using Distance = double;
-
-    static bool is_nan(const std::uint8_t* p) noexcept { return std::isnan(load<T>(p)); }
-    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
-        return distance_of(load<T>(a), load<T>(b));
-    }
-    static double magnitude(const std::uint8_t* p) noexcept {
-        return std::abs(static_cast<double>(load<T>(p)));
-    }
+    static int number(const std::uint8_t* p) noexcept { return *p != 0 ? 1 : 0; }
 };
 
 template <class T>
 struct Complex {
     static constexpr std::uint32_t kSize = 2 * sizeof(T);
-    using Distance = double;
 
-    static bool is_nan(const std::uint8_t* p) noexcept {
-        return std::isnan(load<T>(p)) || std::isnan(load<T>(p + sizeof(T)));
-    }
-    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
-        return std::hypot(distance_of(load<T>(a), load<T>(b)),
-                          distance_of(load<T>(a + sizeof(T)), load<T>(b + sizeof(T))));
-    }
-    static double magnitude(const std::uint8_t* p) noexcept {
-        return std::hypot(static_cast<double>(load<T>(p)),
-                          static_cast<double>(load<T>(p + sizeof(T))));
+    static Pair number(const std::uint8_t* p) noexcept {
+        return {load<T>(p), load<T>(p + sizeof(T))};
     }
 };
 
 // Integers of a few bits, one to a byte, in two's complement.
 struct SignedCodes {
     static constexpr std::uint32_t kSize = 1;
-    using Distance = std::uint64_t;
 
     std::uint32_t bits;
 
-    static bool is_nan(const std::uint8_t*) noexcept { return false; }
-    [[nodiscard]] int value(const std::uint8_t* p) const noexcept {
+    [[nodiscard]] int number(const std::uint8_t* p) const noexcept {
         const int top = 1 << (bits - 1);
         return ((*p & (2 * top - 1)) ^ top) - top;
-    }
-    [[nodiscard]] Distance distance(const std::uint8_t* a, const std::uint8_t* b) const noexcept {
-        return static_cast<Distance>(std::abs(value(a) - value(b)));
-    }
-    [[nodiscard]] double magnitude(const std::uint8_t* p) const noexcept {
-        return std::abs(value(p));
     }
 };
 
@@ -115,41 +95,31 @@ struct SignedCodes {
 template <class Code>
 struct FloatCodes {
     static constexpr std::uint32_t kSize = sizeof(Code);
-    using Distance = double;
 
     const onnx::DataTypeInfo& type;
     std::span<const float> table;
 
-    [[nodiscard]] float value(const std::uint8_t* p) const noexcept {
+    [[nodiscard]] float number(const std::uint8_t* p) const noexcept {
         const auto code = load<Code>(p);
         if (!table.empty()) return table[code];
         return std::bit_cast<float>(onnx::float32_bits(type.format, type.bits, code));
     }
-    [[nodiscard]] bool is_nan(const std::uint8_t* p) const noexcept { return std::isnan(value(p)); }
-    [[nodiscard]] Distance distance(const std::uint8_t* a, const std::uint8_t* b) const noexcept {
-        return distance_of(value(a), value(b));
-    }
-    [[nodiscard]] double magnitude(const std::uint8_t* p) const noexcept {
-        return std::abs(static_cast<double>(value(p)));
-    }
 };
 
-template <class Element>
-double relative_of(const Element& element, typename Element::Distance distance,
-                   const std::uint8_t* a, const std::uint8_t* b) noexcept {
+template <class Number, class Distance>
+double relative_of(Number a, Number b, Distance distance) noexcept {
     if (distance == 0) return 0;
-    const double magnitude = std::max(element.magnitude(a), element.magnitude(b));
-    return std::isinf(magnitude) ? kInfinity : static_cast<double>(distance) / magnitude;
+    const double larger = std::max(magnitude(a), magnitude(b));
+    return std::isinf(larger) ? kInfinity : static_cast<double>(distance) / larger;
 }
 
 // Whether two numbers, neither of them NaN, are as close as the options ask.
-template <class Element>
-bool is_close(const Element& element, const Options& options, typename Element::Distance distance,
-              const std::uint8_t* b) noexcept {
+template <class Number, class Distance>
+bool is_close(const Options& options, Distance distance, Number b) noexcept {
     if (distance == 0) return true;
-    const double magnitude = element.magnitude(b);
-    return std::isfinite(magnitude) &&
-           static_cast<double>(distance) <= options.absolute + options.relative * magnitude;
+    const double size = magnitude(b);
+    return std::isfinite(size) &&
+           static_cast<double>(distance) <= options.absolute + options.relative * size;
 }
 
 template <class Element>
@@ -158,7 +128,8 @@ ElementDifference compare_as(const Element& element, const Options& options, con
     constexpr std::uint32_t size = Element::kSize;
     ElementDifference found;
     found.count = count;
-    typename Element::Distance most{};
+    using Number = decltype(element.number(a));
+    decltype(distance(Number(), Number())) most{};
     double most_relative = 0;
     std::uint64_t at = 0;
     std::uint64_t relative_at = 0;
@@ -171,22 +142,24 @@ ElementDifference compare_as(const Element& element, const Options& options, con
             const std::uint8_t* const in_a = a + i * size;
             const std::uint8_t* const in_b = b + i * size;
             if (std::memcmp(in_a, in_b, size) == 0) continue;
-            const bool nan_a = element.is_nan(in_a);
-            const bool nan_b = element.is_nan(in_b);
+            const Number x = element.number(in_a);
+            const Number y = element.number(in_b);
+            const bool nan_a = is_nan(x);
+            const bool nan_b = is_nan(y);
             if (nan_a || nan_b) {
                 if (nan_a && nan_b && !exact) continue;
                 ++found.changed;
                 if (nan_a != nan_b) ++found.nan_changed;
                 continue;
             }
-            const auto distance = element.distance(in_a, in_b);
-            if (!exact && is_close(element, options, distance, in_b)) continue;
+            const auto apart = distance(x, y);
+            if (!exact && is_close(options, apart, y)) continue;
             ++found.changed;
-            if (!measured || distance > most) {
-                most = distance;
+            if (!measured || apart > most) {
+                most = apart;
                 at = begin + i;
             }
-            const double relative = relative_of(element, distance, in_a, in_b);
+            const double relative = relative_of(x, y, apart);
             if (!measured || relative > most_relative) {
                 most_relative = relative;
                 relative_at = begin + i;
@@ -239,20 +212,20 @@ ElementDifference ElementComparison::compare(const std::uint8_t* a, const std::u
         case DataType::BOOL: return as(Booleans{});
         case DataType::INT2:
         case DataType::INT4: return as(SignedCodes{type_.bits});
-        case DataType::INT8: return as(Integers<std::int8_t>{});
-        case DataType::INT16: return as(Integers<std::int16_t>{});
-        case DataType::UINT16: return as(Integers<std::uint16_t>{});
-        case DataType::INT32: return as(Integers<std::int32_t>{});
-        case DataType::UINT32: return as(Integers<std::uint32_t>{});
-        case DataType::INT64: return as(Integers<std::int64_t>{});
-        case DataType::UINT64: return as(Integers<std::uint64_t>{});
-        case DataType::FLOAT: return as(Floats<float>{});
-        case DataType::DOUBLE: return as(Floats<double>{});
+        case DataType::INT8: return as(Numbers<std::int8_t>{});
+        case DataType::INT16: return as(Numbers<std::int16_t>{});
+        case DataType::UINT16: return as(Numbers<std::uint16_t>{});
+        case DataType::INT32: return as(Numbers<std::int32_t>{});
+        case DataType::UINT32: return as(Numbers<std::uint32_t>{});
+        case DataType::INT64: return as(Numbers<std::int64_t>{});
+        case DataType::UINT64: return as(Numbers<std::uint64_t>{});
+        case DataType::FLOAT: return as(Numbers<float>{});
+        case DataType::DOUBLE: return as(Numbers<double>{});
         case DataType::COMPLEX64: return as(Complex<float>{});
         case DataType::COMPLEX128: return as(Complex<double>{});
         default: break;
     }
-    if (!type_.format.is_float()) return as(Integers<std::uint8_t>{});  // UINT8, UINT4, UINT2
+    if (!type_.format.is_float()) return as(Numbers<std::uint8_t>{});  // UINT8, UINT4, UINT2
     if (type_.bits > 8) return as(FloatCodes<std::uint16_t>{type_, table_});
     return as(FloatCodes<std::uint8_t>{type_, table_});
 }
