@@ -63,24 +63,14 @@ class NodeKeys {
     std::string key_;
 };
 
-// For each element of the second list, the nearest one before it, or itself, that has a partner;
-// for the first list its partner.
-std::vector<std::uint32_t> anchors_a(const Matching& matching) {
-    std::vector<std::uint32_t> anchors(matching.count_a());
+// Of each element, the anchor of itself, or of the nearest one before it that has one.
+template <class AnchorOf>
+std::vector<std::uint32_t> nearest_anchors(std::uint32_t count, AnchorOf&& anchor_of) {
+    std::vector<std::uint32_t> anchors(count);
     std::uint32_t last = Matching::kNone;
-    for (std::uint32_t i = 0; i < matching.count_a(); ++i) {
-        if (matching.of_a(i) != Matching::kNone) last = matching.of_a(i);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (const std::uint32_t own = anchor_of(i); own != Matching::kNone) last = own;
         anchors[i] = last;
-    }
-    return anchors;
-}
-
-std::vector<std::uint32_t> anchors_b(const Matching& matching) {
-    std::vector<std::uint32_t> anchors(matching.count_b());
-    std::uint32_t last = Matching::kNone;
-    for (std::uint32_t j = 0; j < matching.count_b(); ++j) {
-        if (matching.of_b(j) != Matching::kNone) last = j;
-        anchors[j] = last;
     }
     return anchors;
 }
@@ -124,8 +114,12 @@ NodeMatching match_nodes(const model::Document& document_a, const Elements& a,
                      [&](std::uint32_t j) { return in_b.first_output(j); });
     by_name(false);
     if (matching.complete()) return found;
-    const auto after_a = anchors_a(matching);
-    const auto after_b = anchors_b(matching);
+    // An anchor is an element of the second list that has a partner; in the first, its partner.
+    const auto after_a =
+        nearest_anchors(a.count(), [&](std::uint32_t i) { return matching.of_a(i); });
+    const auto after_b = nearest_anchors(b.count(), [&](std::uint32_t j) {
+        return matching.of_b(j) == Matching::kNone ? Matching::kNone : j;
+    });
     matching.pair_by([&](std::uint32_t i) { return in_a.type_after(i, after_a[i]); },
                      [&](std::uint32_t j) { return in_b.type_after(j, after_b[j]); });
     return found;
