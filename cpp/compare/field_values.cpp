@@ -174,16 +174,6 @@ Elements::Elements(const Message& parent, const wire::FieldRow& row) : parent_(p
     });
 }
 
-void Elements::drop(const std::vector<bool>& dropped) {
-    std::vector<ByteView> left;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-        if (dropped[i]) continue;
-        left.push_back(bytes_[i]);
-        positions_.push_back(i);
-    }
-    bytes_ = std::move(left);
-}
-
 bool is_identical(const DocumentMessage& a, const DocumentMessage& b, std::uint32_t depth_left) {
     if (&a.message.table() != &b.message.table()) return false;
     if (is_tensor(a.message)) return same_small_tensor(a, b);

@@ -31,8 +31,19 @@ class Elements {
         field.bytes = bytes_[i];
         return parent_.inner(row_, field);
     }
-    /// Leaves out elements, by position.
-    void drop(const std::vector<bool>& dropped);
+    /// Leaves out the elements for which is_out(i) says so.
+    template <class IsOut>
+    void drop_if(IsOut&& is_out) {
+        std::vector<ByteView> left;
+        std::vector<std::uint32_t> positions;
+        for (std::uint32_t i = 0; i < count(); ++i) {
+            if (is_out(i)) continue;
+            left.push_back(bytes_[i]);
+            positions.push_back(i);
+        }
+        bytes_ = std::move(left);
+        positions_ = std::move(positions);
+    }
     /// Where an element was in the field.
     [[nodiscard]] std::uint64_t position(std::uint32_t i) const noexcept {
         return positions_.empty() ? i : positions_[i];

@@ -184,10 +184,7 @@ void ModelComparison::note_casts() {
 
 void ModelComparison::drop_casts(Elements& nodes) const {
     if (casts_.empty()) return;
-    std::vector<bool> dropped(nodes.count());
-    for (std::uint32_t i = 0; i < nodes.count(); ++i)
-        dropped[i] = casts_.contains(nodes.at(i).key());
-    nodes.drop(dropped);
+    nodes.drop_if([&](std::uint32_t i) { return casts_.contains(nodes.at(i).key()); });
 }
 
 std::string ModelComparison::key_in_list(const Row& row, const Message& element) const {
