@@ -128,30 +128,18 @@ ModelComparison::ModelComparison(const TwoDocuments& documents, Differences& fou
 
 void ModelComparison::run() {
     if (documents_.options.casts) note_casts();
-    compare_models(documents_.a.root(), documents_.b.root());
+    compare_sections(documents_.a.root(), documents_.b.root(), false);
 }
 
-void ModelComparison::compare_models(const Message& a, const Message& b) {
+void ModelComparison::compare_sections(const Message& a, const Message& b, bool in_main_graph) {
     for (const Row& each : a.table().fields) {
-        section_ = Section::metadata;
-        if (each.is_message()) section_ = Section::other;
-        if (&each == &field<"ModelProto.metadata_props">) section_ = Section::metadata;
+        const bool is_metadata = !each.is_message() || each.name == "metadata_props";
+        section_ = is_metadata ? Section::metadata : Section::other;
         if (&each == &field<"ModelProto.opset_import">) section_ = Section::opset_imports;
-        in_main_graph_ = &each == &field<"ModelProto.graph">;
+        in_main_graph_ = in_main_graph || &each == &field<"ModelProto.graph">;
         compare_field(each, a, b);
     }
-    in_main_graph_ = false;
-    section_ = Section::other;
-    compare_unknown_fields(a, b);
-}
-
-void ModelComparison::compare_main_graphs(const Message& a, const Message& b) {
-    for (const Row& each : a.table().fields) {
-        const bool metadata = !each.is_message() || &each == &field<"GraphProto.metadata_props">;
-        section_ = metadata ? Section::metadata : Section::other;
-        in_main_graph_ = true;
-        compare_field(each, a, b);
-    }
+    in_main_graph_ = in_main_graph;
     section_ = Section::other;
     compare_unknown_fields(a, b);
 }
@@ -219,7 +207,7 @@ void ModelComparison::compare_single_messages(const Row& row, const Message& a, 
     if (!in_a || !in_b) {
         add(in_a ? Kind::removed : Kind::added);
     } else if (&row == &field<"ModelProto.graph">) {
-        compare_main_graphs(*in_a, *in_b);
+        compare_sections(*in_a, *in_b, true);
     } else {
         compare_messages(*in_a, *in_b);
     }

@@ -103,8 +103,8 @@ class ModelComparison {
     // While one exists, what differs belongs to an item, which is made if something does.
     class InItem;
 
-    void compare_models(const Message& a, const Message& b);
-    void compare_main_graphs(const Message& a, const Message& b);
+    // Of models, or of their main graphs: what differs belongs to the section of its field.
+    void compare_sections(const Message& a, const Message& b, bool in_main_graph);
     void compare_messages(const Message& a, const Message& b);
     void compare_field(const Row& row, const Message& a, const Message& b);
     void compare_single_messages(const Row& row, const Message& a, const Message& b);
