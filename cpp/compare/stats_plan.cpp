@@ -1,7 +1,5 @@
 #include "compare/stats_plan.hpp"
 
-#include <utility>
-
 namespace onnxmap::compare {
 
 StatsPlan::StatsPlan(const model::Initializers& initializers,
@@ -12,7 +10,6 @@ StatsPlan::StatsPlan(const model::Initializers& initializers,
         const model::Tensor tensor(stored_.document(), message);
         tensor.naming([&] { add(tensor, at); });
     });
-    leave_strings_out();
     read::sort_as_stored(items_);
     stored_.check_overlap();
 }
@@ -28,19 +25,6 @@ void StatsPlan::add(const model::Tensor& tensor, std::uint32_t requested_at) {
                               std::vector<std::int64_t>(dims.begin(), dims.end()), item.type,
                               tensor::ValueStats()};
     items_.push_back(item);
-}
-
-void StatsPlan::leave_strings_out() {
-    std::vector<std::uint32_t> new_positions(results_.size());
-    std::uint32_t kept = 0;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-        new_positions[i] = kept;
-        if (results_[i].type == nullptr) continue;
-        if (kept != i) results_[kept] = std::move(results_[i]);
-        ++kept;
-    }
-    results_.resize(kept);
-    for (StatsItem& item : items_) item.requested_at = new_positions[item.requested_at];
 }
 
 }  // namespace onnxmap::compare

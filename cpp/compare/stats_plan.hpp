@@ -32,7 +32,7 @@ struct StatsItem : read::StoredTensor {
 
 class StatsPlan {
   public:
-    /// `positions`: in the list of initializers. Tensors of strings are left out. Checks for
+    /// `positions`: in the list of initializers. Tensors of strings have no item. Checks for
     /// changed files, then finds and checks all values; reads none. Throws Error `tensor.*`,
     /// `ext.*`, `file.changed`, Error `edit.concurrent`, and `limit.overlap` if the tensors refer
     /// to the same bytes too often.
@@ -43,12 +43,12 @@ class StatsPlan {
     [[nodiscard]] std::span<const StatsItem> items() const noexcept { return items_; }
     /// The sum over the items.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
-    /// The tensors in the order of the positions, with statistics of no values.
+    /// The tensors in the order of the positions, with statistics of no values. A tensor of strings
+    /// has no type here.
     [[nodiscard]] const std::vector<TensorStats>& results() const noexcept { return results_; }
 
   private:
     void add(const model::Tensor& tensor, std::uint32_t requested_at);
-    void leave_strings_out();
 
     read::StoredTensors stored_;
     std::vector<StatsItem> items_;

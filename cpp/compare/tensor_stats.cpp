@@ -102,6 +102,7 @@ class StatsReader {
                 if (item.is_whole) read_whole(item);
             }
             plan_.stored().check_again(plan_.items());
+            std::erase_if(results_, [](const TensorStats& each) { return each.type == nullptr; });
             return std::move(results_);
         });
     }

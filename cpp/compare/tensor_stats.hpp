@@ -10,8 +10,8 @@
 
 namespace onnxmap::compare {
 
-/// The plan's results with the statistics of all values. They do not depend on the number of
-/// threads, which the budget of this thread sets (os::WithThreadBudget). `done` grows to
+/// The plan's results with the statistics of all values, but for strings. They do not depend on the
+/// number of threads, which the budget of this thread sets (os::WithThreadBudget). `done` grows to
 /// plan.nbytes(). Each thread needs a buffer, or has some MiB mapped; typed fields and segments are
 /// decoded one tensor at a time. Throws Error `tensor.*`, `file.changed`, FileError, std::bad_alloc
 /// and os::Stopped.
