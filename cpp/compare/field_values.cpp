@@ -29,14 +29,11 @@ bool is_tensor(const Message& message) { return &message.table() == &onnx::messa
 
 bool same_small_tensor(const DocumentMessage& a, const DocumentMessage& b) {
     if (std::max(a.message.nbytes(), b.message.nbytes()) > kSmallTensor) return false;
-    for (const Message* tensor : {&a.message, &b.message}) {
-        bool elsewhere = false;
-        tensor->for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
-            elsewhere |= row == &field<"TensorProto.external_data"> ||
-                         row == &field<"TensorProto.data_location"> ||
-                         row == &field<"TensorProto.segment">;
-        });
-        if (elsewhere) return false;
+    const auto present = rows_of(a.message) | rows_of(b.message);
+    for (const auto* const elsewhere :
+         {&field<"TensorProto.external_data">, &field<"TensorProto.data_location">,
+          &field<"TensorProto.segment">}) {
+        if ((present & onnx::Pieces::rows(a.message.table(), *elsewhere)) != 0) return false;
     }
     return model::equal(a.document, a.message, b.document, b.message);
 }
