@@ -16,13 +16,6 @@ using onnx::field;
 
 namespace {
 
-bool is_value_field(const wire::FieldRow* row) noexcept {
-    for (const wire::FieldRow* const each : model::kValueFields) {
-        if (each != nullptr && each == row) return true;
-    }
-    return false;
-}
-
 void check_reference(Findings& findings, const AttributeParts& parts, const FieldPath& path,
                      const Owner* owner) {
     const model::NameTable* const attributes = owner == nullptr ? nullptr : owner->attributes;
@@ -106,7 +99,7 @@ AttributeParts parts_of(const onnx::Message& attribute) {
             parts.reference = found.text();
         } else if (row == &field<"AttributeProto.type">) {
             parts.type = found.int32();
-        } else if (is_value_field(row)) {
+        } else {  // all other fields are for values
             if (parts.value == nullptr) parts.value = row;
             if (parts.value != row) parts.other = row;
             parts.has_messages = parts.has_messages || row->is_message();
