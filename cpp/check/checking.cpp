@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
+#include "model/function_names.hpp"
 
 namespace onnxmap::check {
 
@@ -14,30 +15,22 @@ bool is_identifier(std::string_view name) noexcept {
     });
 }
 
-// Lengths make the parts unambiguous, whatever bytes they have.
-std::string key_of(std::string_view domain, std::string_view name, std::string_view overload) {
-    domain = plain_domain(domain);
-    std::string key = std::to_string(domain.size());
-    key.append(1, ':').append(domain).append(std::to_string(name.size())).append(1, ':');
-    return key.append(name).append(overload);
-}
-
 }  // namespace
 
-Functions::Added Functions::add(std::string_view domain, std::string_view name,
-                                std::string_view overload) {
+model::NameTable::Added Functions::add(std::string_view domain, std::string_view name,
+                                       std::string_view overload) {
     domains_.add(plain_domain(domain));
-    const auto added = names_.add(key_of(domain, name, overload));
+    const auto added = names_.add(model::function_identity(domain, name, overload));
     if (added.is_new) {
         calls_.emplace_back();
         signatures_.emplace_back();
     }
-    return {added.position, added.is_new};
+    return added;
 }
 
 std::optional<std::uint32_t> Functions::find(std::string_view domain, std::string_view name,
                                              std::string_view overload) const {
-    return names_.find(key_of(domain, name, overload));
+    return names_.find(model::function_identity(domain, name, overload));
 }
 
 std::vector<std::uint32_t> Functions::recursive() const {

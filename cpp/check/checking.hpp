@@ -28,10 +28,6 @@ namespace onnxmap::check {
 /// The functions of a model, by domain, name and overload, and which of them call which.
 class Functions {
   public:
-    struct Added {
-        std::uint32_t position;
-        bool is_new;
-    };
     /// What a call may have.
     struct Signature {
         std::uint64_t inputs = 0;
@@ -39,7 +35,8 @@ class Functions {
         model::NameTable attributes{};
         bool is_used = false;
     };
-    Added add(std::string_view domain, std::string_view name, std::string_view overload);
+    model::NameTable::Added add(std::string_view domain, std::string_view name,
+                                std::string_view overload);
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view domain, std::string_view name,
                                                     std::string_view overload) const;
     [[nodiscard]] bool empty() const noexcept { return names_.size() == 0; }

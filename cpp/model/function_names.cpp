@@ -47,8 +47,7 @@ std::string function_identity(std::string_view domain, std::string_view name,
                               std::string_view overload) {
     std::string identity;
     for (const std::string_view each : {onnx::plain_domain(domain), name, overload}) {
-        identity += std::to_string(each.size()) + ":";
-        identity += each;
+        identity.append(std::to_string(each.size())).append(1, ':').append(each);
     }
     return identity;
 }
