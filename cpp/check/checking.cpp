@@ -15,6 +15,21 @@ bool is_identifier(std::string_view name) noexcept {
     });
 }
 
+// Whether a rule looks at operators.
+bool wants_operators(const Findings& findings) {
+    const auto all = rules();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto rule = static_cast<Rule>(i);
+        const bool needs_operators =
+            all[i].name.starts_with("operator.") || rule == Rule::value_type ||
+            rule == Rule::value_shape || rule == Rule::function_unused ||
+            rule == Rule::function_opset_version || rule == Rule::function_opset_import ||
+            rule == Rule::model_opset_import_unused;
+        if (needs_operators && findings.wants(rule)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 model::NameTable::Added Functions::add(std::string_view domain, std::string_view name,
@@ -73,17 +88,12 @@ std::string_view Checking::domain_of(const onnx::Message& function) const {
 }
 
 const KnownOperators* Checking::operators_of(const Imports& own) {
-    const auto all = rules();
-    for (std::size_t i = 0; knows_versions && i < all.size(); ++i) {
-        const auto rule = static_cast<Rule>(i);
-        const bool needs_operators =
-            all[i].name.starts_with("operator.") || rule == Rule::value_type ||
-            rule == Rule::value_shape || rule == Rule::function_unused ||
-            rule == Rule::function_opset_version || rule == Rule::function_opset_import ||
-            rule == Rule::model_opset_import_unused;
-        if (needs_operators && findings.wants(rule)) return &operators.of(own);
-    }
-    return nullptr;
+    if (!knows_versions || !wants_operators(findings)) return nullptr;
+    const auto versions = KnownOperators::versions_of(own);
+    const auto found =
+        std::ranges::find(operators, versions, [](const auto& each) { return each.first; });
+    if (found != operators.end()) return &found->second;
+    return &operators.emplace_back(versions, KnownOperators(versions)).second;
 }
 
 void Checking::count_not_described(std::string_view domain) {

@@ -97,7 +97,8 @@ struct Checking {
     bool knows_versions = true;  // of operator sets; one finding says if none is imported
     Imports imports = {};        // of the model
     Functions functions = {};
-    OperatorsOfImports operators = {};
+    // Those of each set of imports, made once.
+    std::deque<std::pair<KnownOperators::Versions, KnownOperators>> operators = {};
     std::array<bool, std::tuple_size_v<KnownOperators::Versions>> used_sets = {};  // by nodes
     model::NameTable not_described{};  // domains of nodes whose operators ONNX does not describe
     std::vector<std::uint64_t> not_described_nodes = {};  // of each

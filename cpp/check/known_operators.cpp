@@ -60,12 +60,4 @@ KnownOperators::Found KnownOperators::find(std::string_view domain,
     return set.found[*found];
 }
 
-const KnownOperators& OperatorsOfImports::of(const Imports& imports) {
-    const auto versions = KnownOperators::versions_of(imports);
-    const auto found =
-        std::ranges::find(known_, versions, [](const auto& each) { return each.first; });
-    if (found != known_.end()) return found->second;
-    return known_.emplace_back(versions, KnownOperators(versions)).second;
-}
-
 }  // namespace onnxmap::check

@@ -4,10 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "check/imports.hpp"
@@ -45,15 +43,6 @@ class KnownOperators {
     };
     std::array<Set, std::tuple_size_v<Versions>> sets_;
     Versions versions_;
-};
-
-/// Those of each set of imports, made once.
-class OperatorsOfImports {
-  public:
-    [[nodiscard]] const KnownOperators& of(const Imports& imports);
-
-  private:
-    std::deque<std::pair<KnownOperators::Versions, KnownOperators>> known_;
 };
 
 }  // namespace onnxmap::check
