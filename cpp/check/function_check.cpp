@@ -17,36 +17,13 @@ using onnx::field;
 
 namespace {
 
-// Calls visit(function, path) for each FunctionProto.
-template <class Visit>
-void for_each_function(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                       const FieldPath& root, Visit&& visit) {
-    std::uint64_t i = 0;
-    parent.for_each_value(row, [&](const wire::Field& value) {
-        checking.pages.note_read({value.begin, 0});
-        const FieldPath path{&root, &row, i++};
-        visit(parent.inner(row, value), path);
-    });
+// The parameters of one kind have different names.
+void add_parameter(Checking& checking, model::NameTable& names, const char* kind,
+                   std::string_view name, const FieldPath& path) {
+    if (names.add(name).is_new) return;
+    checking.found(Rule::function_parameter_repeated, path,
+                   {"the function has two ", kind, "s ", Quoted(name)});
 }
-
-// The parameters of one kind, whose names differ.
-class Parameters {
-  public:
-    Parameters(Checking& checking, const char* kind) : checking_(checking), kind_(kind) {}
-
-    [[nodiscard]] const model::NameTable& names() const noexcept { return names_; }
-
-    void add(std::string_view name, const FieldPath& path) {
-        if (names_.add(name).is_new) return;
-        checking_.found(Rule::function_parameter_repeated, path,
-                        {"the function has two ", kind_, "s ", Quoted(name)});
-    }
-
-  private:
-    Checking& checking_;
-    const char* kind_;
-    model::NameTable names_;
-};
 
 template <class Visit>
 void for_each_name(const onnx::Message& function, const wire::FieldRow& row, const FieldPath& path,
@@ -68,12 +45,14 @@ void for_each_default(const onnx::Message& function, const FieldPath& path, Visi
 }
 
 void note_attributes(Checking& checking, const onnx::Message& function, const FieldPath& path,
-                     Parameters& attributes) {
-    for_each_name(function, field<"FunctionProto.attribute">, path,
-                  [&](std::string_view name, const FieldPath& at) { attributes.add(name, at); });
+                     model::NameTable& attributes) {
+    const auto add = [&](std::string_view name, const FieldPath& at) {
+        add_parameter(checking, attributes, "attribute", name, at);
+    };
+    for_each_name(function, field<"FunctionProto.attribute">, path, add);
     for_each_default(function, path,
                      [&](const onnx::Message&, const AttributeParts& parts, const FieldPath& at) {
-                         attributes.add(parts.name, at);
+                         add(parts.name, at);
                          check_attribute(checking.ir_version, checking.findings, parts, at,
                                          nullptr);
                      });
@@ -147,17 +126,17 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
     const KnownOperators* const of_model =
         checking.set ? nullptr : checking.operators_of(checking.imports);
     check_function_imports(checking, function, path, operators, of_model);
-    Parameters attributes(checking, "attribute");
+    model::NameTable attributes;
     note_attributes(checking, function, path, attributes);
 
-    const Owner owner{imports, operators, &attributes.names(),
+    const Owner owner{imports, operators, &attributes,
                       checking.functions.find(domain, name, overload), of_model};
     const auto fields = checking.document.index(function);
     NodeListCheck body(checking, path, *fields, field<"FunctionProto.node">, owner, {});
-    Parameters inputs(checking, "input");
+    model::NameTable inputs;
     for_each_name(function, field<"FunctionProto.input">, path,
                   [&](std::string_view input, const FieldPath& at) {
-                      inputs.add(input, at);
+                      add_parameter(checking, inputs, "input", input, at);
                       const auto id = checking.visible.id(input);
                       if (!checking.visible.is_visible(id)) {
                           body.define(input, VisibleValues::is_input, at);
@@ -165,10 +144,10 @@ void check_function(Checking& checking, const onnx::Message& function, const Fie
                   });
     check_defaults(checking, function, path, body);
     body.check_nodes();
-    Parameters outputs(checking, "output");
+    model::NameTable outputs;
     for_each_name(function, field<"FunctionProto.output">, path,
                   [&](std::string_view output, const FieldPath& at) {
-                      outputs.add(output, at);
+                      add_parameter(checking, outputs, "output", output, at);
                       if (checking.visible.is_visible(checking.visible.id(output))) return;
                       checking.found(Rule::function_output_undefined, at,
                                      {"nothing defines the output ", Quoted(output)});
@@ -223,33 +202,33 @@ void note_signature(const onnx::Message& function, Functions::Signature& signatu
 
 void note_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
                     const FieldPath& root) {
-    for_each_function(
-        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& path) {
-            const auto name = function.text(field<"FunctionProto.name">);
-            const auto added = checking.functions.add(
-                checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
-            if (added.is_new) {
-                note_signature(function, checking.functions.signature(added.position));
-                return;
-            }
-            checking.found(Rule::function_repeated, path,
-                           {"another function before it has the name ", Quoted(name),
-                            " in the same domain, and the same overload"});
-        });
+    for_each_child(parent, row, root, [&](const onnx::Message& function, const FieldPath& path) {
+        checking.pages.note_read(function.loaded());
+        const auto name = function.text(field<"FunctionProto.name">);
+        const auto added = checking.functions.add(checking.domain_of(function), name,
+                                                  function.text(field<"FunctionProto.overload">));
+        if (added.is_new) {
+            note_signature(function, checking.functions.signature(added.position));
+            return;
+        }
+        checking.found(Rule::function_repeated, path,
+                       {"another function before it has the name ", Quoted(name),
+                        " in the same domain, and the same overload"});
+    });
 }
 
 void check_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
                      const FieldPath& root) {
     if (checking.functions.empty()) return;
     std::vector<std::pair<std::uint64_t, std::string_view>> by_position;
-    for_each_function(
-        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& path) {
-            check_function(checking, function, path);
-            const auto name = function.text(field<"FunctionProto.name">);
-            const auto position = checking.functions.find(
-                checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
-            if (*position == by_position.size()) by_position.emplace_back(path.index, name);
-        });
+    for_each_child(parent, row, root, [&](const onnx::Message& function, const FieldPath& path) {
+        checking.pages.note_read(function.loaded());
+        check_function(checking, function, path);
+        const auto name = function.text(field<"FunctionProto.name">);
+        const auto position = checking.functions.find(
+            checking.domain_of(function), name, function.text(field<"FunctionProto.overload">));
+        if (*position == by_position.size()) by_position.emplace_back(path.index, name);
+    });
     // An operator set has functions for others. Calls are noted with the signatures of operators.
     const bool may_be_unused = &row != &field<"ModelProto.functions"> ||
                                checking.operators_of(checking.imports) == nullptr;
