@@ -45,9 +45,8 @@ bool fits(const onnx::Message& tensor, const onnx::Message& tensor_type) {
     if (!shape) return true;
     std::uint64_t rank = 0;
     bool is_equal = true;
-    const wire::FieldRow& row = field<"TensorShapeProto.dim">;
-    shape->for_each_value(row, [&](const wire::Field& value) {
-        const auto size = model::read_dimension(shape->inner(row, value)).value;
+    shape->for_each_child(field<"TensorShapeProto.dim">, [&](const onnx::Message& dim) {
+        const auto size = model::read_dimension(dim).value;
         if (size && rank < header.dims().size() && *size != header.dims()[rank]) is_equal = false;
         ++rank;
     });
@@ -69,10 +68,9 @@ GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const Fie
 template <class Visit>
 void GraphCheck::for_each(const wire::FieldRow& row, Visit&& visit) {
     std::uint64_t index = 0;
-    fields_->for_each(row, [&](const wire::Field& element) {
-        checking_.pages.note_read({element.begin, 0});
-        const FieldPath path{&path_, &row, index++};
-        visit(graph_.inner(row, element), path);
+    fields_->for_each_child(row, [&](const onnx::Message& element) {
+        checking_.pages.note_read(element.loaded());
+        visit(element, FieldPath{&path_, &row, index++});
     });
 }
 

@@ -27,18 +27,10 @@ void NodeShapes::begin(const onnx::Operator& op, const onnx::Message& node) {
     has_attributes_ = is_unsure_ = false;
 }
 
-std::size_t NodeShapes::outputs() const {
-    std::size_t count = 0;
-    node_->for_each_value(field<"NodeProto.output">, [&](const wire::Field&) { ++count; });
-    return count;
-}
-
 const NodeShapes::Attribute* NodeShapes::find(std::string_view attribute) const {
     if (!has_attributes_) {
-        const wire::FieldRow& row = field<"NodeProto.attribute">;
         has_attributes_ = true;
-        node_->for_each_value(row, [&](const wire::Field& value) {
-            const onnx::Message& each = node_->inner(row, value);
+        node_->for_each_child(field<"NodeProto.attribute">, [&](const onnx::Message& each) {
             is_unsure_ = is_unsure_ || each.has(field<"AttributeProto.ref_attr_name">);
             attributes_.emplace_back(each.text(field<"AttributeProto.name">), each);
         });

@@ -50,7 +50,9 @@ class NodeShapes {
     [[nodiscard]] std::int64_t since() const noexcept { return op_->since(); }
     /// One more than the last input that is not left out.
     [[nodiscard]] std::size_t inputs() const noexcept { return inputs_.size(); }
-    [[nodiscard]] std::size_t outputs() const;
+    [[nodiscard]] std::size_t outputs() const {
+        return node_->count(onnx::field<"NodeProto.output">);
+    }
     [[nodiscard]] bool has_input(std::size_t slot) const {
         return slot < inputs_.size() && inputs_[slot].has_value();
     }

@@ -219,10 +219,7 @@ void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const 
         const auto part = sparse.child(*row);
         if (part) of_parts.push_back(check_part(checking, *part, FieldPath{&path, row}));
     }
-    bool has_dims = false;
-    sparse.for_each_value(field<"SparseTensorProto.dims">,
-                          [&](const wire::Field&) { has_dims = true; });
-    if (!has_dims) {
+    if (sparse.count(field<"SparseTensorProto.dims">) == 0) {
         checking.found(Rule::tensor_sparse_rank, path, "the sparse tensor has no dimensions");
         return;
     }

@@ -63,9 +63,8 @@ ShapeStore::Id told_shape(ShapeStore& store, const onnx::Message& message, bool 
         const auto tensor = type->child(*kind);
         const auto shape = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
         if (!shape) return ShapeStore::kNothing;
-        const wire::FieldRow& row = field<"TensorShapeProto.dim">;
-        shape->for_each_value(row, [&](const wire::Field& value) {
-            add_dim(dims, model::read_dimension(shape->inner(row, value)).value);
+        shape->for_each_child(field<"TensorShapeProto.dim">, [&](const onnx::Message& dim) {
+            add_dim(dims, model::read_dimension(dim).value);
         });
     }
     if (dims.size() > tensor::kMaxRank) return ShapeStore::kNothing;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "check/graph_check.hpp"
+#include "model/list_names.hpp"
 #include "model/name_table.hpp"
 #include "onnx/schema.hpp"
 
@@ -14,8 +15,8 @@ using onnx::field;
 namespace {
 
 // The names in a list of a graph.
-void add_names(model::NameTable& names, const onnx::Message& graph, const wire::FieldRow& row,
-               const wire::FieldRow& name) {
+void add_names(model::NameTable& names, const onnx::Message& graph, const wire::FieldRow& row) {
+    const wire::FieldRow& name = *model::naming_field(row);
     graph.for_each_child(row, [&](const onnx::Message& value) { names.add(value.text(name)); });
 }
 
@@ -25,14 +26,14 @@ struct GraphNames {
     model::NameTable nodes;
 
     void add(const onnx::Message& graph) {
-        add_names(initializers, graph, field<"GraphProto.initializer">, field<"TensorProto.name">);
+        add_names(initializers, graph, field<"GraphProto.initializer">);
         const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
         graph.for_each_child(sparse, [&](const onnx::Message& value) {
             const auto tensor = value.child(field<"SparseTensorProto.values">);
             if (tensor) initializers.add(tensor->text(field<"TensorProto.name">));
         });
-        add_names(outputs, graph, field<"GraphProto.output">, field<"ValueInfoProto.name">);
-        add_names(nodes, graph, field<"GraphProto.node">, field<"NodeProto.name">);
+        add_names(outputs, graph, field<"GraphProto.output">);
+        add_names(nodes, graph, field<"GraphProto.node">);
     }
 };
 
@@ -57,10 +58,8 @@ class TrainingCheck {
             const FieldPath at{&path, &field<"TrainingInfoProto.algorithm">};
             GraphCheck(checking_, *algorithm, at, GraphKind::algorithm, owner).run();
             step.add(*algorithm);
-            check_combined(*algorithm, field<"GraphProto.node">, field<"NodeProto.name">,
-                           main_.nodes, at);
-            check_combined(*algorithm, field<"GraphProto.output">, field<"ValueInfoProto.name">,
-                           main_.outputs, at);
+            check_combined(*algorithm, field<"GraphProto.node">, main_.nodes, at);
+            check_combined(*algorithm, field<"GraphProto.output">, main_.outputs, at);
         }
         model::NameTable keys;
         check_bindings(info, field<"TrainingInfoProto.initialization_binding">, path, keys, step,
@@ -76,8 +75,8 @@ class TrainingCheck {
     // The elements of a list of the algorithm have other names than those of the model's graph. Of
     // values that both define, there is a finding already.
     void check_combined(const onnx::Message& algorithm, const wire::FieldRow& row,
-                        const wire::FieldRow& name_row, const model::NameTable& of_main,
-                        const FieldPath& path) {
+                        const model::NameTable& of_main, const FieldPath& path) {
+        const wire::FieldRow& name_row = *model::naming_field(row);
         for_each_child(algorithm, row, path, [&](const onnx::Message& value, const FieldPath& at) {
             const auto name = value.text(name_row);
             if (name.empty() || !of_main.find(name)) return;

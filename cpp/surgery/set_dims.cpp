@@ -115,8 +115,7 @@ class SettingDims {
         const auto shape = tensor ? tensor->child(field<"TypeProto.Tensor.shape">) : std::nullopt;
         if (!shape) return std::nullopt;
         std::vector<Message> dims;
-        shape->for_each_value(
-            kDims, [&](const wire::Field& each) { dims.push_back(shape->inner(kDims, each)); });
+        shape->for_each_child(kDims, [&](const Message& each) { dims.push_back(each); });
         return dims;
     }
 
