@@ -33,7 +33,6 @@ namespace {
 constexpr const wire::FieldRow& kInputs = field<"GraphProto.input">;
 constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
 constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
-constexpr const wire::FieldRow& kValueName = field<"ValueInfoProto.name">;
 constexpr const wire::FieldRow& kFunctions = field<"ModelProto.functions">;
 constexpr const wire::FieldRow& kFunctionName = field<"FunctionProto.name">;
 constexpr const wire::FieldRow& kOperator = field<"NodeProto.op_type">;
@@ -43,8 +42,6 @@ constexpr const wire::FieldRow& kGraphMetadata = field<"GraphProto.metadata_prop
 constexpr const wire::FieldRow& kDevices = field<"ModelProto.configuration">;
 
 [[noreturn]] void contradict(const std::string& reason) { throw std::invalid_argument(reason); }
-
-using Part = MergePart;
 
 class Merging {
   public:
@@ -149,26 +146,22 @@ class Merging {
 
     bool is_annotated(std::string_view name) const {
         bool found = false;
-        Part::for_each(
-            b_.main, field<"GraphProto.quantization_annotation">, [&](const Message& each) {
+        b_.main.for_each_child(
+            field<"GraphProto.quantization_annotation">, [&](const Message& each) {
                 found = found || each.text(field<"TensorAnnotation.tensor_name">) == name;
             });
         return found;
     }
 
     using Initializers = model::NameMap<Message>;
-    static Initializers initializers_of(const Part& part) {
-        Initializers found;
-        Part::for_each(part.main, field<"GraphProto.initializer">, [&](const Message& each) {
-            found.emplace(each.text(field<"TensorProto.name">), each);
-        });
-        return found;
+    static Initializers initializers_of(const MergePart& part) {
+        return messages_by(field<"TensorProto.name">, part.main, field<"GraphProto.initializer">);
     }
 
     using Versions = std::map<std::string_view, std::int64_t>;
-    static Versions versions(const Part& part) {
+    static Versions versions(const MergePart& part) {
         Versions found;
-        Part::for_each(part.root, kImports, [&](const Message& import) {
+        part.root.for_each_child(kImports, [&](const Message& import) {
             std::int64_t& version =
                 found[onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">))];
             version = std::max(version, import.int64(field<"OperatorSetIdProto.version">));
@@ -192,7 +185,7 @@ class Merging {
     void check_functions() {
         const auto known = functions_of(a_);
         bool differ = false;
-        Part::for_each(b_.root, kFunctions, [&](const Message& each) {
+        b_.root.for_each_child(kFunctions, [&](const Message& each) {
             const auto other = known.find(model::function_identity(each));
             is_new_function_.push_back(other == known.end());
             if (other == known.end() || model::equal(a_.document, other->second, b_.document, each))
@@ -213,7 +206,7 @@ class Merging {
     void rename_functions() {
         model::TextSet own;
         model::TextSet made;
-        Part::for_each(b_.root, kFunctions, [&](const Message& each) {
+        b_.root.for_each_child(kFunctions, [&](const Message& each) {
             own.insert(model::function_identity(each));
             made.insert(functions_.rename(each.text(kFunctionName)));
         });
@@ -228,27 +221,27 @@ class Merging {
             if (functions_.renames(name) && !own.contains(model::function_identity(node)))
                 refuse(name);
         });
-        for (const Part* part : {&a_, &b_}) {
+        for (const MergePart* part : {&a_, &b_}) {
             model::for_each_node(part->document, [&](const std::string&, const Message& node) {
                 if (made.contains(std::string(node.text(kOperator)))) refuse(node.text(kOperator));
             });
-            Part::for_each(part->root, kFunctions, [&](const Message& each) {
+            part->root.for_each_child(kFunctions, [&](const Message& each) {
                 const std::string_view name = each.text(kFunctionName);
                 if (made.contains(std::string(name))) refuse(name);
             });
         }
     }
 
-    static model::TextMap<Message> functions_of(const Part& part) {
+    static model::TextMap<Message> functions_of(const MergePart& part) {
         model::TextMap<Message> found;
-        Part::for_each(part.root, kFunctions, [&](const Message& each) {
+        part.root.for_each_child(kFunctions, [&](const Message& each) {
             found.emplace(model::function_identity(each), each);
         });
         return found;
     }
 
     // A function of one model must not take the place of an operator that the other one uses.
-    static void check_calls(const Part& with, const Part& other, const char* which) {
+    static void check_calls(const MergePart& with, const MergePart& other, const char* which) {
         auto functions = functions_of(with);
         for (const auto& [identity, _] : functions_of(other)) functions.erase(identity);
         if (functions.empty()) return;
@@ -269,15 +262,13 @@ class Merging {
     void check_entries() {
         const wire::FieldRow& key_of_entry = field<"StringStringEntryProto.key">;
         const std::array lists{
-            std::tuple(&Part::root, &kMetadata, &key_of_entry, "metadata_props"),
-            std::tuple(&Part::root, &kDevices, &field<"DeviceConfigurationProto.name">,
+            std::tuple(&MergePart::root, &kMetadata, &key_of_entry, "metadata_props"),
+            std::tuple(&MergePart::root, &kDevices, &field<"DeviceConfigurationProto.name">,
                        "device_configurations"),
-            std::tuple(&Part::main, &kGraphMetadata, &key_of_entry, "graph.metadata_props")};
+            std::tuple(&MergePart::main, &kGraphMetadata, &key_of_entry, "graph.metadata_props")};
         for (const auto& [holder, list, key, what] : lists) {
-            model::NameMap<Message> known;
-            Part::for_each(a_.*holder, *list,
-                           [&](const Message& each) { known.emplace(each.text(*key), each); });
-            Part::for_each(b_.*holder, *list, [&](const Message& each) {
+            const auto known = messages_by(*key, a_.*holder, *list);
+            (b_.*holder).for_each_child(*list, [&](const Message& each) {
                 const auto other = known.find(each.text(*key));
                 is_new_entry_[list].push_back(other == known.end());
                 if (other != known.end() &&
@@ -322,7 +313,7 @@ class Merging {
         }
         const auto value_of = [](const Message& graph, const wire::FieldRow& row,
                                  const wire::Field& each) {
-            return graph.inner(row, each).text(kValueName);
+            return graph.inner(row, each).text(MergePart::kName);
         };
         const Message graph = model::make_present(made, made.root(), field<"ModelProto.graph">);
         Assembly fields(made, graph.table());
@@ -379,8 +370,8 @@ class Merging {
         }
     }
 
-    Part a_;
-    Part b_;
+    MergePart a_;
+    MergePart b_;
     const MergeOptions& options_;
     RenamedFunctions functions_;
     Renamed renamed_;

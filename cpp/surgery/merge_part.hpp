@@ -12,15 +12,23 @@
 
 namespace onnxmap::surgery {
 
+/// The messages of a list by one of their texts; of several, the first.
+[[nodiscard]] inline model::NameMap<onnx::Message> messages_by(const wire::FieldRow& text,
+                                                               const onnx::Message& holder,
+                                                               const wire::FieldRow& list) {
+    model::NameMap<onnx::Message> found;
+    holder.for_each_child(list,
+                          [&](const onnx::Message& each) { found.emplace(each.text(text), each); });
+    return found;
+}
+
 struct MergePart {
     explicit MergePart(const model::Document& of)
-        : document(of), root(of.root()), main(model::main_graph_message(of)) {
-        for_each(main, onnx::field<"GraphProto.input">, [&](const onnx::Message& value) {
-            inputs.emplace(value.text(onnx::field<"ValueInfoProto.name">), value);
-        });
-        for_each(main, onnx::field<"GraphProto.output">, [&](const onnx::Message& value) {
-            outputs.emplace(value.text(onnx::field<"ValueInfoProto.name">), value);
-        });
+        : document(of),
+          root(of.root()),
+          main(model::main_graph_message(of)),
+          inputs(messages_by(kName, main, onnx::field<"GraphProto.input">)),
+          outputs(messages_by(kName, main, onnx::field<"GraphProto.output">)) {
         model::for_each_made(main, [&](std::string_view name, const onnx::Message&) {
             if (!name.empty()) made.insert(name);
         });
@@ -35,16 +43,13 @@ struct MergePart {
                                             trained.insert(entry.text(text));
                                     });
         }
-        for_each(main, onnx::field<"GraphProto.node">, [&](const onnx::Message& node) {
+        main.for_each_child(onnx::field<"GraphProto.node">, [&](const onnx::Message& node) {
             const std::string_view name = node.text(onnx::field<"NodeProto.name">);
             if (!name.empty()) nodes.insert(name);
         });
     }
 
-    template <class Visit>
-    static void for_each(const onnx::Message& message, const wire::FieldRow& row, Visit&& visit) {
-        message.for_each_child(row, [&](const onnx::Message& each) { visit(each); });
-    }
+    static constexpr const wire::FieldRow& kName = onnx::field<"ValueInfoProto.name">;
 
     const model::Document& document;
     onnx::Message root;
