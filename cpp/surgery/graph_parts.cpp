@@ -76,6 +76,16 @@ void take_text(std::uint64_t& left, std::string_view path) {
     left -= path.size();
 }
 
+Versions imported_versions(const Message& importer, const wire::FieldRow& list) {
+    Versions found;
+    importer.for_each_child(list, [&](const Message& import) {
+        std::int64_t& version =
+            found[onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">))];
+        version = std::max(version, import.int64(field<"OperatorSetIdProto.version">));
+    });
+    return found;
+}
+
 void set_number(const model::Document& document, const Message& message, const wire::FieldRow& row,
                 std::int64_t number) {
     model::NewValue value;

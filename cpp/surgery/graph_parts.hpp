@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,6 +73,10 @@ inline constexpr std::int64_t kFirstWithFreeInitializers = 4;
 /// `limit.text_bytes` if that is less. Paths repeat the names around them: a small file must not
 /// make much text of them.
 void take_text(std::uint64_t& left, std::string_view path);
+
+/// The version of each domain that a model or function imports in a list; of several, the newest.
+using Versions = std::map<std::string_view, std::int64_t>;
+[[nodiscard]] Versions imported_versions(const onnx::Message& importer, const wire::FieldRow& list);
 
 /// Sets a field that is a varint.
 void set_number(const model::Document& document, const onnx::Message& message,

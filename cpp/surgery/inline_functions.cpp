@@ -1,7 +1,6 @@
 #include "surgery/inline_functions.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -299,30 +298,20 @@ class InliningFunctions {
                     made.nbytes = add_sat(made.nbytes, function.size.nbytes_of(node));
                 });
         }
-        std::map<std::string_view, std::int64_t> versions;
-        const auto for_each_import = [&](const Message& importer, const wire::FieldRow& list,
-                                         auto&& visit) {
-            importer.for_each_child(list, [&](const Message& import) {
-                visit(onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">)),
-                      import.int64(field<"OperatorSetIdProto.version">), import);
-            });
-        };
-        for_each_import(made.root.importer, *made.root.imports,
-                        [&](std::string_view domain, std::int64_t version, const Message&) {
-                            versions[domain] = std::max(versions[domain], version);
-                        });
+        Versions versions = imported_versions(made.root.importer, *made.root.imports);
         while (!waiting.empty()) {
             const Function& function = *waiting.back();
             waiting.pop_back();
             for (const Call& each : function.calls) reach(each.function);
-            for_each_import(
-                function.message, field<"FunctionProto.opset_import">,
-                [&](std::string_view domain, std::int64_t version, const Message& import) {
-                    const auto [known, is_new] = versions.emplace(domain, version);
-                    if (is_new) made.new_imports.push_back(import);
-                    if (known->second != version)
-                        contradict(function, domain, known->second, version);
-                });
+            const wire::FieldRow& imports = field<"FunctionProto.opset_import">;
+            function.message.for_each_child(imports, [&](const Message& import) {
+                const auto domain =
+                    onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">));
+                const std::int64_t version = import.int64(field<"OperatorSetIdProto.version">);
+                const auto [known, is_new] = versions.emplace(domain, version);
+                if (is_new) made.new_imports.push_back(import);
+                if (known->second != version) contradict(function, domain, known->second, version);
+            });
         }
     }
 

@@ -158,20 +158,9 @@ class Merging {
         return messages_by(field<"TensorProto.name">, part.main, field<"GraphProto.initializer">);
     }
 
-    using Versions = std::map<std::string_view, std::int64_t>;
-    static Versions versions(const MergePart& part) {
-        Versions found;
-        part.root.for_each_child(kImports, [&](const Message& import) {
-            std::int64_t& version =
-                found[onnx::plain_domain(import.text(field<"OperatorSetIdProto.domain">))];
-            version = std::max(version, import.int64(field<"OperatorSetIdProto.version">));
-        });
-        return found;
-    }
-
     void check_imports() {
-        imported_ = versions(a_);
-        for (const auto& [domain, version] : versions(b_)) {
+        imported_ = imported_versions(a_.root, kImports);
+        for (const auto& [domain, version] : imported_versions(b_.root, kImports)) {
             const auto known = imported_.find(domain);
             if (known == imported_.end() || known->second == version) continue;
             const std::string newer = std::to_string(std::max(known->second, version));
