@@ -62,13 +62,6 @@ struct Outermost {
     std::uint32_t depth;
 };
 
-// The model's graphs, or one function that stays: it has its own names and imports.
-struct Root {
-    std::vector<Outermost> bodies;  // they share their names
-    Message importer;
-    const wire::FieldRow* imports;
-};
-
 // A graph or function, and its nodes that are calls.
 struct Caller {
     Message body;
@@ -82,11 +75,11 @@ class InliningFunctions {
         : document_(document), max_depth_(document.limits().depth) {
         choose(names);
         for (Function* const function : in_order_) read(*function);
+        begin_plans();
         std::uint64_t nbytes = 0;
-        for (const Root& root : roots()) {
-            plans_.push_back({root, {}, {}});
-            plan(plans_.back());
-            nbytes = add_sat(nbytes, plans_.back().nbytes);
+        for (Plan& each : plans_) {
+            plan(each);
+            nbytes = add_sat(nbytes, each.nbytes);
             model::check_overlap(document, {}, nbytes, "the nodes of the functions");
         }
     }
@@ -104,10 +97,13 @@ class InliningFunctions {
     }
 
   private:
+    // For the model's graphs, or one function that stays: it has its own names and imports.
     struct Plan {
-        Root root;
-        std::vector<Caller> callers;
-        std::vector<Message> new_imports;
+        std::vector<Outermost> bodies;  // they share their names
+        Message importer;
+        const wire::FieldRow* imports;
+        std::vector<Caller> callers = {};
+        std::vector<Message> new_imports = {};
         std::uint64_t nbytes = 0;
     };
 
@@ -245,34 +241,33 @@ class InliningFunctions {
     }
 
     // Training runs the main graph with others, so their names are shared.
-    std::vector<Root> roots() {
+    void begin_plans() {
         const Message root = document_.root();
         const Message main = model::main_graph_message(document_);
-        Root graphs{{{main, 1}}, root, &field<"ModelProto.opset_import">};
+        Plan graphs{{{main, 1}}, root, &field<"ModelProto.opset_import">};
         for (const Message& training : model::training_info_of(document_, main)) {
             model::for_each_training_graph(training, [&](const Message& graph, auto&&) {
                 graphs.bodies.push_back({graph, 2});
             });
         }
-        std::vector<Root> found{std::move(graphs)};
+        plans_.push_back(std::move(graphs));
         for (const PlacedBody& body : all_functions(document_)) {
             if (functions_.contains(model::function_identity(body.message))) continue;
-            Root stays{{{body.message, 1}}, body.message, &field<"FunctionProto.opset_import">};
+            Plan stays{{{body.message, 1}}, body.message, &field<"FunctionProto.opset_import">};
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
             body.message.for_each_child(defaults, [&](const Message& each) {
                 model::Attribute(each).for_each_graph(
                     [&](const Message& graph) { stays.bodies.push_back({graph, 3}); });
             });
-            found.push_back(std::move(stays));
+            plans_.push_back(std::move(stays));
         }
-        return found;
     }
 
     void plan(Plan& made) {
         model::NameSet with_default;
-        if (made.root.imports == &field<"FunctionProto.opset_import">) {
+        if (made.imports == &field<"FunctionProto.opset_import">) {
             const wire::FieldRow& defaults = field<"FunctionProto.attribute_proto">;
-            for (const model::Attribute& each : model::attributes(made.root.importer, defaults))
+            for (const model::Attribute& each : model::attributes(made.importer, defaults))
                 with_default.insert(each.name());
         }
         checked_.clear();
@@ -281,7 +276,7 @@ class InliningFunctions {
         const auto reach = [&](const Function* function) {
             if (reached.insert(function).second) waiting.push_back(function);
         };
-        for (const Outermost& outermost : made.root.bodies) {
+        for (const Outermost& outermost : made.bodies) {
             for_each_call(
                 outermost.body, outermost.depth,
                 [&](const Message& body, std::uint64_t position, const Message& node,
@@ -298,7 +293,7 @@ class InliningFunctions {
                     made.nbytes = add_sat(made.nbytes, function.size.nbytes_of(node));
                 });
         }
-        Versions versions = imported_versions(made.root.importer, *made.root.imports);
+        Versions versions = imported_versions(made.importer, *made.imports);
         while (!waiting.empty()) {
             const Function& function = *waiting.back();
             waiting.pop_back();
@@ -330,15 +325,14 @@ class InliningFunctions {
                             const Function* const function = called(node);
                             return function == nullptr ? nullptr : &function->message;
                         }};
-        for (const Outermost& each : made.root.bodies) note_names(shared.names, each.body);
+        for (const Outermost& each : made.bodies) note_names(shared.names, each.body);
         for (const Caller& caller : made.callers) apply(caller, shared);
         std::vector<model::Insertion> imports;
         imports.reserve(made.new_imports.size());
         for (const Message& import : made.new_imports)
             imports.push_back({UINT64_MAX, {document_, import}});
         if (!imports.empty()) {
-            model::splice_messages(document_, made.root.importer.current(), *made.root.imports,
-                                   imports, {});
+            model::splice_messages(document_, made.importer.current(), *made.imports, imports, {});
         }
     }
 
