@@ -22,9 +22,7 @@ CalledFunctions::CalledFunctions(const model::Document& document, Needed::Of of)
         if (of == Needed::Of::all_nodes) needed->need_all();
         needed->find();
         functions_.push_back({std::move(needed), model::function_key(function)});
-        const auto added = by_identity_.add(model::function_identity(function));
-        if (added.is_new) of_identity_.emplace_back();
-        of_identity_[added.position].push_back(functions_.size() - 1);
+        by_identity_.emplace(model::function_identity(function), functions_.size() - 1);
     });
 }
 
@@ -40,16 +38,17 @@ void CalledFunctions::note(const Needed& body) {
 }
 
 void CalledFunctions::call(const Needed& body, model::NameTable& domains) {
-    body.for_each_operator([&](std::string_view domain, std::string_view op_type,
-                               std::string_view overload) {
-        domains.add(domain);
-        if (functions_.empty()) return;
-        const auto known = by_identity_.find(model::function_identity(domain, op_type, overload));
-        if (!known) return;
-        for (const std::size_t i : of_identity_[*known]) {
-            if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
-        }
-    });
+    body.for_each_operator(
+        [&](std::string_view domain, std::string_view op_type, std::string_view overload) {
+            domains.add(domain);
+            if (functions_.empty()) return;
+            auto [each, end] =
+                by_identity_.equal_range(model::function_identity(domain, op_type, overload));
+            for (; each != end; ++each) {
+                const std::size_t i = each->second;
+                if (!std::exchange(functions_[i].is_called, true)) to_visit_.push_back(i);
+            }
+        });
 }
 
 bool CalledFunctions::needs_import(std::string_view domain) const {

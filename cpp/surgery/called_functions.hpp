@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/document.hpp"
@@ -33,8 +34,7 @@ class CalledFunctions {
     void call(const Needed& body, model::NameTable& domains);
 
     std::vector<Function> functions_;
-    model::NameTable by_identity_{model::NameTable::Text::copied};
-    std::vector<std::vector<std::size_t>> of_identity_;  // several may have one
+    std::unordered_multimap<std::string, std::size_t, model::NameHash> by_identity_;
     std::vector<std::size_t> to_visit_;
     model::NameTable domains_;
 };
