@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "model/message_list.hpp"
 #include "model/named_list.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
@@ -196,9 +197,8 @@ bool has_output(const model::NodeValues& body, std::string_view value) {
         });
         return found;
     }
-    return model::NamedList(body.document(), *body.fields(), field<"GraphProto.output">,
-                            field<"ValueInfoProto.name">)
-               .count(value) != 0;
+    return model::MessageList(body.fields(), field<"GraphProto.output">)
+        .contains(body.document(), value);
 }
 
 void forget_value_info(const model::Document& document, const Message& body,

@@ -13,7 +13,7 @@
 #include "model/captured_values.hpp"
 #include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
-#include "model/named_list.hpp"
+#include "model/message_list.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/graph_parts.hpp"
 #include "surgery/verb.hpp"
@@ -254,10 +254,9 @@ void replace_uses_below_guard(const model::NodeValues& body, std::string_view ol
     if (new_place) return;
     const bool has_type = becomes_output && !is_function(message);
     const KnownType known = has_type ? known_type(body, replacement) : KnownType{};
-    bool keeps_type = has_type && body.producer(old) &&
-                      model::NamedList(document, *body.fields(), field<"GraphProto.value_info">,
-                                       field<"ValueInfoProto.name">)
-                              .count(old) == 0;
+    bool keeps_type =
+        has_type && body.producer(old) &&
+        !model::MessageList(body.fields(), field<"GraphProto.value_info">).contains(document, old);
     for (const UserOfValue& user : uses.users()) {
         if (!has_type || user.message.key() != message.key()) continue;
         // The output is another value then, and may have another type. The old one keeps its own.
