@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "model/function_names.hpp"
+#include "model/node.hpp"
 
 namespace onnxmap::model {
 
@@ -25,7 +26,7 @@ void check_no_default_graphs(const Document& document, const Message& body,
                              std::string_view advice) {
     Message outermost = body;
     while (const auto outer = document.outer_scope(outermost)) outermost = outer->body;
-    if (&outermost.table() != &onnx::message<"FunctionProto">) return;
+    if (!is_function(outermost)) return;
     const auto found = default_graph(outermost);
     if (!found) return;
     throw std::invalid_argument("the function " + in_quotes(function_key(outermost)) +

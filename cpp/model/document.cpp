@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "model/node.hpp"
 #include "model/tensor_path.hpp"
 #include "source/read_guard.hpp"
 #include "wire/structure_pass.hpp"
@@ -200,8 +201,8 @@ std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& body)
 }
 
 std::optional<OuterScope> Document::outer_scope(const onnx::Message& graph) const {
-    const bool is_function = &graph.table() == &onnx::message<"FunctionProto">;
-    if (is_function || graph.key() == nullptr || edits_.is_removed(graph)) return std::nullopt;
+    if (is_function(graph) || graph.key() == nullptr || edits_.is_removed(graph))
+        return std::nullopt;
     std::shared_ptr<const OuterScopes> scopes;
     {
         const std::lock_guard lock(mutex_);

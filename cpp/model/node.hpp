@@ -16,10 +16,14 @@ namespace onnxmap::model {
     return &message.table() == &onnx::message<"NodeProto">;
 }
 
+/// Whether a message is a FunctionProto.
+[[nodiscard]] inline bool is_function(const onnx::Message& message) noexcept {
+    return &message.table() == &onnx::message<"FunctionProto">;
+}
+
 /// The list of nodes of a GraphProto or a FunctionProto.
 [[nodiscard]] inline const wire::FieldRow& nodes_of(const onnx::Message& body) noexcept {
-    return &body.table() == &onnx::message<"FunctionProto"> ? onnx::field<"FunctionProto.node">
-                                                            : onnx::field<"GraphProto.node">;
+    return is_function(body) ? onnx::field<"FunctionProto.node"> : onnx::field<"GraphProto.node">;
 }
 
 class Node {

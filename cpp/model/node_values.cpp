@@ -6,6 +6,7 @@
 #include "model/list_names.hpp"
 #include "model/message_list.hpp"
 #include "model/named_list.hpp"
+#include "model/node.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
 #include "source/read_guard.hpp"
@@ -17,10 +18,6 @@ using onnx::field;
 namespace {
 
 using FieldsPtr = std::shared_ptr<const FieldIndex>;
-
-bool is_function(const onnx::Message& body) noexcept {
-    return &body.table() == &onnx::message<"FunctionProto">;
-}
 
 // The ValueInfoProto of a value in the lists of one graph or function.
 std::optional<onnx::Message> info_in(const Document& document, const FieldsPtr& fields,

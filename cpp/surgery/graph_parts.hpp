@@ -18,9 +18,7 @@
 
 namespace onnxmap::surgery {
 
-[[nodiscard]] inline bool is_function(const onnx::Message& body) noexcept {
-    return &body.table() == &onnx::message<"FunctionProto">;
-}
+using model::is_function;
 
 /// Whether a text of a message in `holder` is the name of a value of a graph or function.
 [[nodiscard]] bool names_value(const wire::FieldRow& holder, const wire::FieldRow& row) noexcept;
