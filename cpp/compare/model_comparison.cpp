@@ -332,8 +332,6 @@ void ModelComparison::compare_unknown_fields(const Message& a, const Message& b)
 }
 
 void ModelComparison::report_unmatched(const Row& row, const Message& element, bool in_a) {
-    in_a_ = in_a;
-    in_b_ = !in_a;
     if (opens_items(row)) {
         const InItem item(*this, section_of(row), in_a ? &element : nullptr,
                           in_a ? nullptr : &element);
@@ -348,7 +346,6 @@ void ModelComparison::report_unmatched(const Row& row, const Message& element, b
             add(Kind::added, {}, std::move(summary));
         }
     }
-    in_a_ = in_b_ = true;
 }
 
 void ModelComparison::report_renamed(const UnmatchedTensor& a, const UnmatchedTensor& b) {

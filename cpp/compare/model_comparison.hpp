@@ -164,8 +164,6 @@ class ModelComparison {
     std::optional<std::size_t> item_;  // once it was made
     std::size_t item_begin_a_ = 0;     // of the paths below the item
     std::size_t item_begin_b_ = 0;
-    bool in_a_ = true;  // whether the path exists in the models
-    bool in_b_ = true;
 };
 
 /// What the header of a tensor says.

@@ -124,10 +124,9 @@ void ModelComparison::report_moved() {
 }
 
 void ModelComparison::add(Kind kind, Value a, Value b) {
-    const bool here_a = in_a_ && kind != Kind::added;
-    const bool here_b = in_b_ && kind != Kind::removed;
-    add_to(scope(), {kind, here_a ? below_a() : std::string(), here_b ? below_b() : std::string(),
-                     std::move(a), std::move(b)});
+    add_to(scope(),
+           {kind, kind == Kind::added ? std::string() : below_a(),
+            kind == Kind::removed ? std::string() : below_b(), std::move(a), std::move(b)});
 }
 
 void ModelComparison::add_to(const Scope& scope, Change change) {
@@ -287,9 +286,9 @@ void ModelComparison::report_unmatched_tensor(const Message& tensor, bool in_a) 
     TensorDifference difference;
     (in_a ? difference.a : difference.b) = side_of(tensor);
     found_.items[*item_].tensor = std::move(difference);
-    const auto values = Tensor(in_a ? documents_.a : documents_.b, tensor).values_if_valid();
-    if (!values) return;  // it has no partner under another name
-    (in_a ? read_a_ : read_b_).add(Tensor(in_a ? documents_.a : documents_.b, tensor));
+    const Tensor checked(in_a ? documents_.a : documents_.b, tensor);
+    if (!checked.values_if_valid()) return;  // it has no partner under another name
+    (in_a ? read_a_ : read_b_).add(checked);
     (in_a ? only_in_a_ : only_in_b_).push_back({tensor, *item_});
 }
 
