@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "model/message_list.hpp"
 #include "model/named_list.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
@@ -22,13 +21,6 @@ using onnx::field;
 using onnx::Message;
 
 namespace {
-
-void forget_in(const model::Document& document, const Message& body, const wire::FieldRow& list,
-               const wire::FieldRow& name, std::string_view value) {
-    const auto fields = document.index(body);
-    const auto positions = model::NamedList(document, *fields, list, name).positions(value);
-    if (!positions.empty()) model::erase(document, fields->message(), list, positions);
-}
 
 // Gives a ValueInfoProto the type of a tensor.
 void describe(const model::Document& document, const Message& info, const tensor::Header& header) {
@@ -125,13 +117,6 @@ void set_type(const model::Document& document, const Message& info, const KnownT
     if (known.tensor) describe(document, info.current(), tensor::read_header(*known.tensor));
 }
 
-bool is_main_graph(const model::NodeValues& body) {
-    const model::Document& document = body.document();
-    if (!document.is_model()) return false;
-    const auto main = document.child(document.root(), field<"ModelProto.graph">);
-    return main && main->is(body.fields()->message());
-}
-
 void add_value(const model::Document& document, const Message& to, const wire::FieldRow& list,
                const model::Graph& graph, std::string_view value) {
     const auto info = graph.value(value);
@@ -186,45 +171,6 @@ void use_instead(const model::Document& document, std::span<const NewUse> uses) 
             }
         }
     }
-}
-
-bool has_output(const model::NodeValues& body, std::string_view value) {
-    const Message& message = body.fields()->message();
-    bool found = false;
-    if (is_function(message)) {
-        body.fields()->for_each(field<"FunctionProto.output">, [&](const wire::Field& each) {
-            found = found || each.text() == value;
-        });
-        return found;
-    }
-    return model::MessageList(body.fields(), field<"GraphProto.output">)
-        .contains(body.document(), value);
-}
-
-void forget_value_info(const model::Document& document, const Message& body,
-                       std::string_view value) {
-    const Message now = body.current();
-    forget_in(document, now, value_infos_of(now), field<"ValueInfoProto.name">, value);
-}
-
-bool has_annotation(const model::NodeValues& graph, std::string_view value) {
-    return !is_function(graph.fields()->message()) &&
-           model::NamedList(graph.document(), *graph.fields(),
-                            field<"GraphProto.quantization_annotation">,
-                            field<"TensorAnnotation.tensor_name">)
-                   .count(value) != 0;
-}
-
-void forget_value(const model::Document& document, const Message& body, std::string_view value) {
-    forget_value_info(document, body, value);
-    forget_annotations(document, body, value);
-}
-
-void forget_annotations(const model::Document& document, const Message& body,
-                        std::string_view value) {
-    if (is_function(body)) return;
-    forget_in(document, body.current(), field<"GraphProto.quantization_annotation">,
-              field<"TensorAnnotation.tensor_name">, value);
 }
 
 }  // namespace onnxmap::surgery

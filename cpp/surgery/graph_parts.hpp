@@ -31,9 +31,6 @@ using model::is_function;
 inline constexpr const char* kToState =
     "state it with graph.value_infos.append(onnxmap.make_tensor_value_info(name, dtype, shape))";
 
-/// Whether it is the graph of the model, not a subgraph, a function or a graph alone.
-[[nodiscard]] bool is_main_graph(const model::NodeValues& body);
-
 /// Adds a value of `graph` to a list of values of the graph `to`, in any document, with the type
 /// that is known of it.
 void add_value(const model::Document& document, const onnx::Message& to, const wire::FieldRow& list,
@@ -122,23 +119,5 @@ void erase_if(const model::Document& document, const onnx::Message& holder,
 /// The ValueInfoProto of the i-th output of a graph.
 [[nodiscard]] onnx::Message output_at(const model::Document& document, const onnx::Message& graph,
                                       std::uint64_t i);
-
-/// Whether a value is an output of the graph or function.
-[[nodiscard]] bool has_output(const model::NodeValues& body, std::string_view value);
-
-/// Removes what a graph or function says of a value in its list of inner values.
-void forget_value_info(const model::Document& document, const onnx::Message& body,
-                       std::string_view value);
-
-/// Whether the graph has an annotation of a value in its own list.
-[[nodiscard]] bool has_annotation(const model::NodeValues& graph, std::string_view value);
-
-/// Removes the annotations of a value from the graph's own list. A function has none.
-void forget_annotations(const model::Document& document, const onnx::Message& body,
-                        std::string_view value);
-
-/// Removes both.
-void forget_value(const model::Document& document, const onnx::Message& body,
-                  std::string_view value);
 
 }  // namespace onnxmap::surgery

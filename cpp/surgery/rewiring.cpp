@@ -14,6 +14,7 @@
 #include "model/default_graphs.hpp"
 #include "model/edit_message.hpp"
 #include "model/message_list.hpp"
+#include "model/named_list.hpp"
 #include "model/training_uses.hpp"
 #include "surgery/graph_parts.hpp"
 #include "surgery/verb.hpp"
@@ -35,6 +36,65 @@ constexpr const wire::FieldRow& kAnnotated = field<"TensorAnnotation.tensor_name
 [[noreturn]] void refuse_hidden(std::string_view value, std::string_view used) {
     refuse(value, "is also a value of a subgraph that uses " + in_quotes(used) +
                       ", where it would be hidden; rename that of the subgraph before");
+}
+
+// Whether it is the graph of the model, not a subgraph, a function or a graph alone.
+bool is_main_graph(const model::NodeValues& body) {
+    const model::Document& document = body.document();
+    if (!document.is_model()) return false;
+    const auto main = document.child(document.root(), field<"ModelProto.graph">);
+    return main && main->is(body.fields()->message());
+}
+
+// Whether a value is an output of the graph or function.
+bool has_output(const model::NodeValues& body, std::string_view value) {
+    const Message& message = body.fields()->message();
+    bool found = false;
+    if (is_function(message)) {
+        body.fields()->for_each(field<"FunctionProto.output">, [&](const wire::Field& each) {
+            found = found || each.text() == value;
+        });
+        return found;
+    }
+    return model::MessageList(body.fields(), field<"GraphProto.output">)
+        .contains(body.document(), value);
+}
+
+// Whether the graph has an annotation of a value in its own list.
+bool has_annotation(const model::NodeValues& graph, std::string_view value) {
+    return !is_function(graph.fields()->message()) &&
+           model::NamedList(graph.document(), *graph.fields(),
+                            field<"GraphProto.quantization_annotation">,
+                            field<"TensorAnnotation.tensor_name">)
+                   .count(value) != 0;
+}
+
+void forget_in(const model::Document& document, const Message& body, const wire::FieldRow& list,
+               const wire::FieldRow& name, std::string_view value) {
+    const auto fields = document.index(body);
+    const auto positions = model::NamedList(document, *fields, list, name).positions(value);
+    if (!positions.empty()) model::erase(document, fields->message(), list, positions);
+}
+
+// Removes what a graph or function says of a value in its list of inner values.
+void forget_value_info(const model::Document& document, const Message& body,
+                       std::string_view value) {
+    const Message now = body.current();
+    forget_in(document, now, value_infos_of(now), field<"ValueInfoProto.name">, value);
+}
+
+// Removes the annotations of a value from the graph's own list. A function has none.
+void forget_annotations(const model::Document& document, const Message& body,
+                        std::string_view value) {
+    if (is_function(body)) return;
+    forget_in(document, body.current(), field<"GraphProto.quantization_annotation">,
+              field<"TensorAnnotation.tensor_name">, value);
+}
+
+// Removes both.
+void forget_value(const model::Document& document, const Message& body, std::string_view value) {
+    forget_value_info(document, body, value);
+    forget_annotations(document, body, value);
 }
 
 [[nodiscard]] bool is_annotation(const Message& holder) {
