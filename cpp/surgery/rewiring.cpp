@@ -136,13 +136,12 @@ class Uses {
         : document_(body.document()),
           body_(body.fields()->message()),
           value_(value),
-          users_(body.users(value)) {
-        for (const Message& holder : document_.followed_uses(body_)->annotations(value))
-            note_annotated(holder);
+          users_(body.users(value)),
+          annotated_(document_.followed_uses(body_)->annotations(value)) {
         find_beside_nodes(
             body,
             [&](std::string_view name, const Message& holder, std::string_view of) {
-                if (name == value && (own_annotations || of != value)) note_annotated(holder);
+                if (name == value && (own_annotations || of != value)) annotated_.push_back(holder);
             },
             [&](std::string_view name, const Message& user, std::uint32_t index) {
                 if (name == value_) users_.push_back({user, index});
@@ -201,7 +200,6 @@ class Uses {
     [[nodiscard]] bool is_output(const UserOfValue& user) const {
         return user.message.key() == body_.key();
     }
-    void note_annotated(const Message& holder) { annotated_.push_back(holder); }
 
     const model::Document& document_;
     Message body_;
@@ -259,7 +257,9 @@ void check_order(const model::NodeValues& body, const Uses& uses,
                 made);
 }
 
-[[noreturn]] void refuse_untyped(std::string_view value) {
+// An output of the main graph has a known type.
+void check_described(const model::NodeValues& body, std::string_view value) {
+    if (!is_main_graph(body) || is_described(body, value)) return;
     refuse(value,
            "has no known type and rank, which an output of the main graph needs: call "
            "infer_shapes() before, or " +
@@ -282,7 +282,7 @@ void check_new_output(const model::NodeValues& body, bool is_own, std::string_vi
         refuse(value, "cannot be an output in the place of " + in_quotes(old) +
                           ": no node here makes it; add an Identity node instead");
     }
-    if (is_main_graph(body) && !is_described(body, value)) refuse_untyped(value);
+    check_described(body, value);
 }
 
 void replace_uses_below_guard(const model::NodeValues& body, std::string_view old,
@@ -414,7 +414,7 @@ void add_output_below_guard(const model::Graph& graph, std::string_view value) {
     const Message& message = graph.fields()->message();
     if (value.empty() || !graph.makes(value)) refuse(value, "is not a value of the graph");
     if (has_output(graph, value)) refuse(value, "is an output already");
-    if (is_main_graph(graph) && !is_described(graph, value)) refuse_untyped(value);
+    check_described(graph, value);
     add_value(document, message, field<"GraphProto.output">, graph, value);
     forget_value_info(document, message, value);
 }
