@@ -1,6 +1,7 @@
 #include "surgery/dedupe.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -134,8 +135,7 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
         Duplicates here{graph.message, {}};
         for (std::uint32_t i = 0; i < first.size(); ++i) {
             if (first[i] == i) continue;
-            here.tensors.push_back(
-                {std::string(tensors[i].text(name)), std::string(tensors[first[i]].text(name))});
+            here.tensors.emplace_back(tensors[i].text(name), tensors[first[i]].text(name));
         }
         if (!here.tensors.empty()) found.push_back(std::move(here));
     }
@@ -144,16 +144,14 @@ std::vector<Duplicates> find_duplicates(const model::Document& document) {
 
 namespace {
 
-std::vector<std::pair<std::string, std::string>> merge_below_guard(
-    const model::Document& document, const std::vector<Duplicates>& duplicates) {
-    std::vector<std::pair<std::string, std::string>> merged;
+std::vector<Merged> merge_below_guard(const model::Document& document,
+                                      const std::vector<Duplicates>& duplicates) {
+    std::vector<Merged> merged;
     for (const auto& [graph, tensors] : duplicates) {
-        NewNames names;
-        for (const Duplicates::Tensor& each : tensors) names.emplace(each.name, each.first);
+        const NewNames names(tensors.begin(), tensors.end());
         const auto replaced = replace_uses(document, graph.current(), names);
-        for (const Duplicates::Tensor& each : tensors) {
-            if (replaced.contains(each.name)) merged.emplace_back(each.name, each.first);
-        }
+        std::ranges::copy_if(tensors, std::back_inserter(merged),
+                             [&](const Merged& each) { return replaced.contains(each.first); });
         // Their names do not repeat.
         for (const wire::FieldRow* const list : {&kTensors, &field<"GraphProto.value_info">}) {
             erase_if(document, graph, *list, [&](const Message& each) {
@@ -166,8 +164,8 @@ std::vector<std::pair<std::string, std::string>> merge_below_guard(
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> merge_duplicates(
-    const model::Document& document, const std::vector<Duplicates>& duplicates) {
+std::vector<Merged> merge_duplicates(const model::Document& document,
+                                     const std::vector<Duplicates>& duplicates) {
     return run_verb(document, [&] { return merge_below_guard(document, duplicates); });
 }
 

@@ -9,14 +9,13 @@
 
 namespace onnxmap::surgery {
 
+/// The name of an initializer, and that of the first one that is equal.
+using Merged = std::pair<std::string, std::string>;
+
 /// Initializers of one graph that are equal in type, shape and bits to another one.
 struct Duplicates {
-    struct Tensor {
-        std::string name;
-        std::string first;  // the name of the first equal one
-    };
     onnx::Message graph;
-    std::vector<Tensor> tensors;
+    std::vector<Merged> tensors;
 };
 
 /// Those of all graphs, without inputs, outputs, annotated tensors and the variables of training.
@@ -24,8 +23,8 @@ struct Duplicates {
 std::vector<Duplicates> find_duplicates(const model::Document& document);
 
 /// Lets all that uses a duplicate use the first one, and removes it, unless a subgraph would hide
-/// the first one. Returns the names that went, with those that took their places.
-std::vector<std::pair<std::string, std::string>> merge_duplicates(
-    const model::Document& document, const std::vector<Duplicates>& duplicates);
+/// the first one. Returns those that went.
+std::vector<Merged> merge_duplicates(const model::Document& document,
+                                     const std::vector<Duplicates>& duplicates);
 
 }  // namespace onnxmap::surgery
