@@ -10,10 +10,6 @@ using onnx::Message;
 
 namespace {
 
-bool is_words(const wire::FieldRow& row) {
-    return row.name == "doc_string" || row.name == "metadata_props" || row.name == "value_info";
-}
-
 class Stripping {
   public:
     Stripping(const model::Document& document, const Words& words)
@@ -48,7 +44,8 @@ class Stripping {
 
     const model::Document& document_;
     const Words& words_;
-    onnx::Holders holds_ = onnx::find_holders(is_words);
+    onnx::Holders holds_ =
+        onnx::find_holders([this](const wire::FieldRow& row) { return goes(row); });
 };
 
 }  // namespace
