@@ -24,7 +24,6 @@ using onnx::Message;
 
 namespace {
 
-constexpr const wire::FieldRow& kDims = DimWalk::kDims;
 constexpr const wire::FieldRow& kValue = field<"TensorShapeProto.Dimension.dim_value">;
 constexpr const wire::FieldRow& kParam = field<"TensorShapeProto.Dimension.dim_param">;
 
@@ -156,7 +155,7 @@ class SettingDims {
     void check_known(const NewDims& dims) {
         if (params_.empty() && !fills_) return;
         std::set<std::string_view> seen;
-        DimWalk().enter(document_.root(), document_.limits().depth + 1, [&](const Message& dim) {
+        for_each_dim(document_.root(), document_.limits().depth + 1, [&](const Message& dim) {
             const std::string_view before = dim.text(kParam);
             if (before.empty() && !dim.has(kValue)) return;
             if (fills_ && dim_of(dim) == NewDim()) named_.emplace_back(dim, NewDim());
@@ -269,7 +268,7 @@ class SettingDims {
             if (list == &field<"GraphProto.input"> && graph.is(main_)) continue;
             document_.index(graph)->for_each_child(*list, [&](const Message& value) {
                 if (!is_stale(value.text(field<"ValueInfoProto.name">))) return;
-                DimWalk().enter(value, document_.limits().depth, [&](const Message& dim) {
+                for_each_dim(value, document_.limits().depth, [&](const Message& dim) {
                     if (dim.has(kValue)) stale.push_back(dim);
                 });
             });
