@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from onnxmap import _core
+from onnxmap._base.text import nearest, suggestion
 from onnxmap._show.display import describe_html
-from onnxmap._show.unknown_names import nearest, suggestion
 from onnxmap.errors import CheckError, printable
 
 if TYPE_CHECKING:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
-import heapq
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onnxmap import _core
 from onnxmap._base.schema import message_rows
+from onnxmap._base.text import containing, nearest, suggestion
 from onnxmap.errors import UnknownNameError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MOST_SUGGESTED = 3
 _LONGEST = 200  # characters shown of a name
-# difflib takes some 20 us for a usual name of 30 characters, and four times as long for names twice
-# as long. Of longer lists, it looks at the names with the most in common with the wrong one at both
-# ends.
-_MOST_COMPARED, _USUAL = 500, 30
-_LEAST = 0.6  # difflib's own default
 _LEAST_OF_ATTRIBUTES = 0.75  # their names are short: "opset" is like "close" by 0.6
-_LEAST_CONTAINED = 3  # shorter texts are parts of nearly any name
 
 
 def unknown_name(
@@ -63,7 +54,7 @@ def _advice(what: str, name: object, names: Iterable[str]) -> str:
     shown = printable(repr(name[:_LONGEST]))
     if any(character in name for character in "*?["):
         return f"A glob must be a string by itself, as in views({shown})"
-    if len(_containing(name, names)) > 1:
+    if len(containing(name, names)) > 1:
         return f"views('*{shown[1:-1]}*') finds all that contain it"
     return ""
 
@@ -91,39 +82,6 @@ def wrong_name(kind: str, *arguments: Any) -> Exception:
         "key": unknown_key, "value": partial(_wrong_type, "the name of a value is a str"),
     }  # fmt: skip
     return makers[kind](*arguments)
-
-
-def suggestion(near: Iterable[str]) -> str:
-    """Return what an error adds to suggest these names; nothing for no names."""
-    shown = " or ".join(printable(repr(each[:_LONGEST])) for each in near)
-    return f"; did you mean {shown}?" if shown else ""
-
-
-def nearest(name: str, names: Iterable[str], least: float = _LEAST) -> list[str]:
-    """Return the names that are most like `name`, the nearest first; none if none is like it.
-
-    Names that contain it come first, the shortest of them before the others. `least` is how much
-    the others must be like it: 1 is equal.
-    """
-    name = name[:_LONGEST]
-    whole = {each[:_LONGEST]: each for each in names}
-    containing = sorted(_containing(name, whole), key=len)[:_MOST_SUGGESTED]
-    candidates = [each for each in whole if each not in containing]
-    most = min(_MOST_COMPARED, _MOST_COMPARED * _USUAL**2 // max(len(name), 1) ** 2)
-    if len(candidates) > most:
-        candidates = heapq.nlargest(most, candidates, key=lambda each: _in_common(name, each))
-    near = difflib.get_close_matches(name, candidates, _MOST_SUGGESTED, least)
-    return [whole[each] for each in (containing + near)[:_MOST_SUGGESTED]]
-
-
-def _containing(name: str, names: Iterable[str]) -> list[str]:
-    return [each for each in names if name in each] if len(name) >= _LEAST_CONTAINED else []
-
-
-def _in_common(a: str, b: str) -> int:
-    """The number of characters that two names have in common at both ends."""
-    ends = zip(a, b, strict=False), zip(a[::-1], b[::-1], strict=False)
-    return sum(1 for end in ends for _ in takewhile(lambda pair: pair[0] == pair[1], end))
 
 
 # What to use instead of a name, where no rule of `_instead` finds it: fields of the message, and

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from onnxmap._base.enums import DataType
-from onnxmap._show.unknown_names import nearest, suggestion
+from onnxmap._base.text import nearest, suggestion
 from onnxmap.errors import UnknownNameError, printable
 
 if TYPE_CHECKING:

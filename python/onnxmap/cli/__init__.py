@@ -22,6 +22,7 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 import onnxmap
+from onnxmap._base.text import nearest, suggestion
 from onnxmap.cli.arguments import flag
 from onnxmap.cli.exit_status import (
     BAD_INPUT,
@@ -32,7 +33,6 @@ from onnxmap.cli.exit_status import (
     missing_package,
 )
 from onnxmap.cli.model_file import add_opening_options
-from onnxmap.cli.names import nearest, suggestion
 from onnxmap.cli.text import IN_ASCII
 from onnxmap.errors import OnnxMapError, printable
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from onnxmap import ProtoView
+from onnxmap._base.text import nearest, suggestion
 from onnxmap.cli.exit_status import UsageError
-from onnxmap.cli.names import nearest, suggestion
 from onnxmap.types import FieldType, message_type
 
 # One step: a field's name, and perhaps a number or a name in brackets, both as in JSON.

@@ -65,7 +65,7 @@ def test_looking_up_a_name(path: Path) -> None:
 
 
 def test_suggestions_among_many_names() -> None:
-    from onnxmap._show.unknown_names import nearest
+    from onnxmap._base.text import nearest
 
     names = [f"layers.{i}.mlp.up_proj.weight" for i in range(100_000)]
     assert nearest("layers.77777.mlp.up_proj.weigth", names)[0] == "layers.77777.mlp.up_proj.weight"
@@ -73,7 +73,7 @@ def test_suggestions_among_many_names() -> None:
 
 
 def test_a_wrong_name_of_any_length_costs_the_same() -> None:
-    from onnxmap._show.unknown_names import nearest
+    from onnxmap._base.text import nearest
 
     names = [f"layers.{i}.weight" for i in range(1_000)]
     short = instructions_of(lambda: nearest("layers.x.weight", names))
@@ -82,7 +82,7 @@ def test_a_wrong_name_of_any_length_costs_the_same() -> None:
 
 def test_long_names_cost_little_more_than_short_ones() -> None:
     """difflib takes time in proportion to the product of the lengths."""
-    from onnxmap._show.unknown_names import nearest
+    from onnxmap._base.text import nearest
 
     short = [f"{i:03}.weight_{'ab' * 15}" for i in range(250)]
     long = [f"{i:03}.weight_{'ab' * 85}" for i in range(250)]
@@ -93,7 +93,7 @@ def test_long_names_cost_little_more_than_short_ones() -> None:
 
 
 def test_names_that_are_cut_to_compare_them_are_suggested_whole() -> None:
-    from onnxmap._show.unknown_names import nearest
+    from onnxmap._base.text import nearest
 
     long = "a" * 300 + "end"
     for wrong in (long + "x", "a" * 100_000):
