@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from onnxmap._base.schema import enum_names
 from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.field_path import Found, follow
 from onnxmap.cli.model_file import completer, open_message, present_fields
 from onnxmap.errors import printable
-from onnxmap.types import FieldType, enum_types, message_types
+from onnxmap.types import FieldType, message_types
 
 # Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
@@ -92,8 +93,7 @@ def _plain(field: FieldType, value: Any, longest: int) -> str:
             rest = f"  # {len(value)} long, {longest} shown" if len(value) > longest else ""
             return printable(shown) + rest
         case "enum":
-            names = {number: name for name, number in enum_types()[field.type_name].items()}
-            return names.get(value, str(value))
+            return enum_names(field.type_name).get(value, str(value))
         case "float":
             return str(np.float32(value))  # the fewest digits that make this number
         case _:
