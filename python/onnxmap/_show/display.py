@@ -32,13 +32,8 @@ _MESSAGES = (_core.MessageList, _core.UnknownFieldList)
 _AS_WRITTEN = (*_MAPPINGS, *_MESSAGES, _core.ValueList)
 
 
-def describe(thing: Any, in_html: bool = False) -> str:
-    """Return the `repr` of an object of this package. It never reads the values of a tensor.
-
-    `in_html`: return a table for notebooks instead.
-    """
-    if in_html:
-        return describe_html(thing)
+def describe(thing: Any) -> str:
+    """Return the `repr` of an object of this package. It never reads the values of a tensor."""
     if isinstance(thing, _AS_WRITTEN):
         return _as_written(thing)
     words = _words(thing)
