@@ -12,7 +12,6 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/python_file.hpp"
 #include "bindings/rounded_doubles.hpp"
 #include "bindings/tensor_access.hpp"
 #include "tensor/box.hpp"
@@ -324,8 +323,6 @@ void bind_bytes(GuardedClass<Tensor>& cls) {
 
 Raises:
     TypeError: the tensor holds strings.)")
-        .def("tofile", unguarded(write_values), py::arg("file"),
-             "Write the bytes of tobytes() to a path, or to an object with a write() method.")
         .def(
             "packed", packed,
             R"(Return the stored bytes of a 2-, 4- or 6-bit tensor as a read-only, flat uint8 array.

@@ -9,14 +9,12 @@ from typing import Any, TypeVar
 import numpy
 import onnx_ir
 import torch as _torch
-from _typeshed import SupportsWrite
 from numpy import ndarray as _ndarray
 from numpy.typing import DTypeLike
 from onnxmap._base import protocols as _protocols
 from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
 from onnxmap._methods import lists as _lists, mappings as _mappings
 from onnxmap._methods import messages as _messages, tensors as _tensors
-from onnxmap._base.paths import Path
 from onnxmap._read.checks import CheckReport
 from onnxmap._show import shown as _shown
 from onnxmap.types import ExternalData, MapType, MessageType, OpaqueType, OptionalType
@@ -2179,11 +2177,6 @@ class Tensor(_tensors.Tensor):
 
         Raises:
             TypeError: the tensor holds strings.
-        """
-
-    def tofile(self, file: Path | SupportsWrite[bytes]) -> None:
-        """
-        Write the bytes of tobytes() to a path, or to an object with a write() method.
         """
 
     @property

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     import onnx_ir
     import torch as _torch
+    from _typeshed import SupportsWrite
     from scipy.sparse import coo_array
 
     from onnxmap import _core
     from onnxmap._base.enums import DataType
+    from onnxmap._base.paths import Path
     from onnxmap.types import ExternalData
 
 _READ_ONLY = (
@@ -73,6 +75,10 @@ class Tensor(Tabled):
         Source: onnx.proto, TensorProto.external_data.
         """
         return import_module("onnxmap._read.checksums").verify_tensor(self)
+
+    def tofile(self, file: Path | SupportsWrite[bytes]) -> None:
+        """Write the bytes of tobytes() to a path, or to an object with a write() method."""
+        import_module("onnxmap._write.tensor_bytes").write_values(self, file)
 
     def torch(self) -> _torch.Tensor:
         """Return a torch tensor that may be written to.
