@@ -9,7 +9,6 @@
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/load_options.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
 
@@ -155,12 +154,7 @@ is a text.)")
         .def("_read", read_stored, py::arg("begin"), py::arg("nbytes"),
              "Return stored bytes, read now.")
         .def("_message", message_bytes,
-             "Return the bytes of the message, or None for one segment of several.")
-        .def_property_readonly(
-            "_lenient",
-            [](const Tensor& self) { return static_cast<bool>(self.document->store().tolerate); })
-        .def_property_readonly("_policy",
-                               [](const Tensor& self) { return open_policy(*self.document); });
+             "Return the bytes of the message, or None for one segment of several.");
 }
 
 }  // namespace onnxmap::bindings

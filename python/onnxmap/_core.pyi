@@ -2180,10 +2180,6 @@ class Tensor(_tensors.Tensor):
         """
 
     @property
-    def _lenient(self) -> bool: ...
-    @property
-    def _policy(self) -> tuple[str, bool, str, bool]: ...
-    @property
     def _stored_nbytes(self) -> int | None:
         """
         The number of bytes of the values, as stored; None if they are in a typed field.

@@ -65,7 +65,8 @@ def reduce_tensor(tensor: _core.Tensor) -> tuple[Callable[..., Any], tuple[objec
     """See `Tensor.__reduce__`."""
     reference = reference_to(tensor)
     if reference is None:
-        return _by_value, (_message(tensor), tensor._lenient)
+        _, _, lenient, _ = tensor.proto._reading()
+        return _by_value, (_message(tensor), lenient)
     return _by_reference, tuple(with_digest(reference, tensor))
 
 
@@ -79,7 +80,7 @@ class Reference(NamedTuple):
     offset: int
     nbytes: int
     file_size: int
-    policy: tuple[Any, bool, Any, bool]  # see Tensor._policy
+    policy: tuple[Any, bool, Any, bool]  # see ProtoView._reading
     digest: bytes = b""  # of samples of the values; empty if they have not been read yet
 
 
@@ -93,7 +94,7 @@ def reference_to(tensor: _core.Tensor) -> Reference | None:
     if place is None:
         return None
     root, location, name, offset, nbytes, file_size, has_hard_links = place
-    links, hardlinks, io, watch = tensor._policy
+    _, (links, hardlinks, io, watch), _, _ = tensor.proto._reading()
     if not root.startswith(b"/"):
         url = os.fsencode(tensor.file or "")
         name = location
