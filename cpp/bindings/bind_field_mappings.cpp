@@ -45,13 +45,7 @@ copied. If a name is repeated, its last attribute counts, and you get a Repeated
 a pickle is a dict.)")
         .def_property_readonly(
             "_message", [](const AttributeMapping& self) { return ProtoView{self}; },
-            "The message that has the attributes.")
-        .def("_set",
-             edits([](const AttributeMapping& self, const py::object& name,
-                      const py::object& made) { set_item(self, name, made); }),
-             py::arg("name"), py::arg("made"), "Give a name this attribute.")
-        .def("_set_default", edits(set_default<AttributeMapping>), py::arg("name"), py::arg("made"),
-             "Return the attribute of a name; if there is none, add this one first.");
+            "The message that has the attributes.");
     bind_mapping<OpsetMapping>(module, "OpsetMapping",
                                R"(Versions of operator sets by domain.
 

@@ -150,8 +150,8 @@ edit::Initializer named(const Initializers& self, const py::object& name) {
 
 }  // namespace
 
-// Gives the initializer of a name the values of a new tensor, or adds it at the end. Throws
-// TypeError and ValueError for a name that none can have.
+// Gives the initializer of a name the values of a new tensor, which is changed, or adds it at the
+// end. Throws TypeError and ValueError for a name that none can have.
 void set_item(const Initializers& self, const py::object& name, const py::object& made) {
     check_new_name(name);
     const Handle tensor = message_for("TensorProto", made);
@@ -201,14 +201,6 @@ the unnamed ones.)");
         .def("nbytes", nbytes, "Return the stored size of each initializer of `all()`, in bytes.")
         .def("views", unguarded(views), py::arg("names") = py::none(),
              "Return the initializers as read-only arrays by name; see `Model.views`.")
-        .def("_set",
-             edits([](const Initializers& self, const py::object& name, const py::object& made) {
-                 set_item(self, name, made);
-             }),
-             py::arg("name"), py::arg("made"),
-             "Give an initializer the values of a new tensor, or add it. The tensor is changed.")
-        .def("_set_default", edits(set_default<Initializers>), py::arg("name"), py::arg("made"),
-             "Return the initializer of a name; if there is none, add this tensor first.")
         .def("_replace", edits(replace_values), py::arg("name"), py::arg("made"),
              "Give an initializer the values of a new tensor. Return False, and change nothing, if "
              "the type or shape differ. Raise KeyError if there is none.")

@@ -604,18 +604,6 @@ class AttributeMapping(_mappings.AttributeMapping):
         The message that has the attributes.
         """
 
-    def _set(self, name: str, made: ProtoView) -> None:
-        """
-        Give a name this attribute.
-        """
-        ...
-
-    def _set_default(self, name: str, made: ProtoView) -> Attribute:
-        """
-        Return the attribute of a name; if there is none, add this one first.
-        """
-        ...
-
     def __getitem__(self, key: str) -> Attribute:
         """
         Return self[key].
@@ -1881,18 +1869,6 @@ class Initializers(_mappings.Initializers):
     def _replace(self, name: str, made: ProtoView) -> bool:
         """
         Give an initializer the values of a new tensor. Return False, and change nothing, if the type or shape differ. Raise KeyError if there is none.
-        """
-        ...
-
-    def _set(self, name: str, made: ProtoView) -> None:
-        """
-        Give an initializer the values of a new tensor, or add it. The tensor is changed.
-        """
-        ...
-
-    def _set_default(self, name: str, made: ProtoView) -> Tensor:
-        """
-        Return the initializer of a name; if there is none, add this tensor first.
         """
         ...
 

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from onnxmap._base.enums import DataType
 
 
+# The methods of the core itself, which take messages. Those below get the same names.
+_SET_ATTRIBUTE: Any = _core.AttributeMapping.__setitem__
+_ATTRIBUTE_OR: Any = _core.AttributeMapping.setdefault
+_SET_INITIALIZER: Any = _core.Initializers.__setitem__
+_INITIALIZER_OR: Any = _core.Initializers.setdefault
+
+
 class Named(MutableMapping[str, Item], Tabled):
     """What every mapping of `_core` gets."""
 
@@ -56,20 +63,15 @@ class FieldMapping(Named[Item]):
 class AttributeMapping(FieldMapping[_core.Attribute]):
     """What attributes by name get. The core takes attributes, and Python makes them of values."""
 
-    if TYPE_CHECKING:
-
-        def _set(self, name: str, made: _core.ProtoView) -> None: ...
-        def _set_default(self, name: str, made: _core.ProtoView) -> _core.Attribute: ...
-
     def __setitem__(self, key: str, value: Any) -> None:
-        self._set(key, _attribute_values().entry_of(self, key, value))
+        _SET_ATTRIBUTE(self, key, _attribute_values().entry_of(self, key, value))
 
     def setdefault(self, key: str, default: Any = None) -> _core.Attribute:
         """Return the attribute of a name; if there is none, make one of the default first."""
         found = self.get(key)
         if found is not None:
             return found
-        return self._set_default(key, _attribute_values().entry_of(self, key, default))
+        return _ATTRIBUTE_OR(self, key, _attribute_values().entry_of(self, key, default))
 
 
 class ByName(Named[Item]):
@@ -95,8 +97,6 @@ class Initializers(ByName[_core.Tensor]):
         def _evict(self, names: Any) -> None: ...
         def _rename(self, new_names: dict[str, str]) -> None: ...
         def _replace(self, name: str, made: _core.ProtoView) -> bool: ...
-        def _set(self, name: str, made: _core.ProtoView) -> None: ...
-        def _set_default(self, name: str, made: _core.ProtoView) -> _core.Tensor: ...
         def _prefetch(self, names: Any) -> None: ...
         def _residency(self, names: Any) -> dict[str, tuple[int, int]]: ...
         def _selected(self, names: Any) -> Iterable[str]: ...
@@ -104,14 +104,14 @@ class Initializers(ByName[_core.Tensor]):
         def _stored_nbytes(self) -> int: ...
 
     def __setitem__(self, key: str, values: Any) -> None:
-        self._set(key, _initializer_values().values_for(self, key, values))
+        _SET_INITIALIZER(self, key, _initializer_values().values_for(self, key, values))
 
     def setdefault(self, name: str, values: Any = None) -> _core.Tensor:
         """Return the initializer of a name; if there is none, add one with these values first."""
         found = self.get(name)
         if found is not None:
             return found
-        return self._set_default(name, _initializer_values().values_for(self, name, values))
+        return _INITIALIZER_OR(self, name, _initializer_values().values_for(self, name, values))
 
     @overload
     def rename(self, old: Mapping[str, str]) -> None: ...
