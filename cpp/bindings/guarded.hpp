@@ -102,7 +102,7 @@ class GuardedClass : public py::object {
 
     template <class F, class... Extra>
     GuardedClass& def(const char* name, F&& f, const Extra&... extra) {
-        detail::add_method(
+        py::setattr(
             *this, name,
             py::cpp_function(guarded(std::forward<F>(f)), py::name(name), py::is_method(*this),
                              py::sibling(py::getattr(*this, name, py::none())), extra...));

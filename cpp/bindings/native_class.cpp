@@ -85,13 +85,6 @@ void add_setter(const py::object& cls, const std::string& name, const py::object
                  {core.name, get, set, core.doc, &kept_for_ever(Property{core, setter})});
 }
 
-void add_method(const py::object& cls, const char* name, const py::cpp_function& method) {
-    py::setattr(cls, name, method);
-    if (std::string_view(name) == "__eq__" && !cls.attr("__dict__").contains("__hash__")) {
-        py::setattr(cls, "__hash__", py::none());
-    }
-}
-
 }  // namespace detail
 
 }  // namespace onnxmap::bindings

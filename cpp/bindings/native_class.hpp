@@ -124,9 +124,6 @@ void add_property(PyTypeObject* type, const PyGetSetDef& definition);
 /// Gives a property a setter in Python: a function of the object and the value.
 void add_setter(const py::object& cls, const std::string& name, const py::object& setter);
 
-/// Adds a method to a class, as pybind11's class_ does.
-void add_method(const py::object& cls, const char* name, const py::cpp_function& method);
-
 template <class T>
 void dealloc(PyObject* self) noexcept {
     auto* const object = reinterpret_cast<NativeObject<T>*>(self);
