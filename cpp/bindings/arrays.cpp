@@ -64,12 +64,10 @@ py::object new_array(const NumpyType& type, std::span<const std::int64_t> dims,
     PyObject* dtype = type.dtype.ptr();
     Py_INCREF(dtype);  // NewFromDescr keeps it
     static_assert(sizeof(Py_intptr_t) == sizeof(std::int64_t));
-    PyObject* array =
-        api.PyArray_NewFromDescr_(api.PyArray_Type_, dtype, static_cast<int>(dims.size()),
-                                  reinterpret_cast<const Py_intptr_t*>(dims.data()), nullptr,
-                                  const_cast<std::uint8_t*>(data), flags, nullptr);
-    if (array == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(array);
+    return owned(api.PyArray_NewFromDescr_(api.PyArray_Type_, dtype, static_cast<int>(dims.size()),
+                                           reinterpret_cast<const Py_intptr_t*>(dims.data()),
+                                           nullptr, const_cast<std::uint8_t*>(data), flags,
+                                           nullptr));
 }
 
 PyObject* new_text(std::string_view text) {

@@ -100,10 +100,9 @@ py::bytearray read_stored(const Tensor& tensor, std::uint64_t begin, std::uint64
         if (payload == nullptr || begin > payload->nbytes || nbytes > payload->nbytes - begin) {
             throw py::index_error("the range lies outside the tensor");
         }
-        PyObject* made = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
-        if (made == nullptr) throw py::error_already_set();
-        auto result = py::reinterpret_steal<py::bytearray>(made);
-        auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
+        auto result = owned<py::bytearray>(
+            PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes)));
+        auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(result.ptr()));
         without_lock([&] {
             values.read_packed_part(begin, {out, nbytes});
             values.check_again();

@@ -164,10 +164,9 @@ py::bytes tobytes(const Tensor& tensor) {
         }
         without_lock([&] { values.check_count(); });
         const std::uint64_t nbytes = tensor::packed_nbytes(values.count(), values.type().bits);
-        PyObject* made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
-        if (made == nullptr) throw py::error_already_set();
-        auto result = py::reinterpret_steal<py::bytes>(made);
-        auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made));
+        auto result =
+            owned<py::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes)));
+        auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(result.ptr()));
         without_lock([&] { values.read_packed({out, nbytes}); });
         return result;
     });

@@ -52,9 +52,7 @@ py::str whole(Print&& print) {
             largest = std::max(largest, largest_led_by(byte));
         }
     });
-    auto text =
-        py::reinterpret_steal<py::str>(PyUnicode_New(static_cast<Py_ssize_t>(length), largest));
-    if (!text) throw py::error_already_set();
+    auto text = owned<py::str>(PyUnicode_New(static_cast<Py_ssize_t>(length), largest));
     std::uint64_t written = 0;
     print([&](std::string_view part) {
         const py::str here = to_str(part);

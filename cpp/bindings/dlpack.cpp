@@ -69,15 +69,14 @@ struct Export {
 // A consumer renames the capsule that it takes. A capsule that nobody took frees its memory.
 template <class Managed>
 py::capsule make_capsule(std::unique_ptr<Export<Managed>> made, const char* name) {
-    PyObject* capsule = PyCapsule_New(&made->managed, name, [](PyObject* self) {
+    auto capsule = owned<py::capsule>(PyCapsule_New(&made->managed, name, [](PyObject* self) {
         const char* now = PyCapsule_GetName(self);
         if (now == nullptr || std::string_view(now).starts_with("used_")) return;
         auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(self, now));
         if (managed != nullptr) managed->deleter(managed);
-    });
-    if (capsule == nullptr) throw py::error_already_set();
+    }));
     static_cast<void>(made.release());
-    return py::reinterpret_steal<py::capsule>(capsule);
+    return capsule;
 }
 
 template <class Managed>

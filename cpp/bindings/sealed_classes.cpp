@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bindings/native_class.hpp"
+
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
@@ -54,9 +56,8 @@ PyMethodDef refused_reduce = method<call_method>("__reduce__");
 PyMethodDef refused_setstate = method<call_method>("__setstate__");
 
 void add_method(PyTypeObject* type, PyMethodDef& method) {
-    const auto made = py::reinterpret_steal<py::object>(PyDescr_NewMethod(type, &method));
-    if (!made) throw py::error_already_set();
-    py::setattr(reinterpret_cast<PyObject*>(type), method.ml_name, made);
+    py::setattr(reinterpret_cast<PyObject*>(type), method.ml_name,
+                owned(PyDescr_NewMethod(type, &method)));
 }
 
 // Does not use setattr, which would change `tp_new` of all classes: pybind11 recognizes its classes
