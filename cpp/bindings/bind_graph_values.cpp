@@ -31,11 +31,9 @@ template <class Body>
 py::list uses(const Body& self, const py::object& value) {
     const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
-    py::list found;
-    for (model::UserOfValue& use : body->users(value_name(value))) {
-        found.append(py::make_tuple(wrap(self, std::move(use.message)), use.index));
-    }
-    return found;
+    return list_of(body->users(value_name(value)), [&](model::UserOfValue& use) {
+        return py::make_tuple(wrap(self, std::move(use.message)), use.index);
+    });
 }
 
 template <class Body>
@@ -56,11 +54,8 @@ template <class Body>
 py::list topological_order(const Body& self) {
     const auto body = self.node_values();
     static_cast<void>(self.document->check_for_changes());
-    py::list nodes;
-    for (const std::uint32_t position : body->topological_order()) {
-        nodes.append(wrap(self, body->node(position)));
-    }
-    return nodes;
+    return list_of(body->topological_order(),
+                   [&](std::uint32_t position) { return wrap(self, body->node(position)); });
 }
 
 template <class Body>
@@ -72,11 +67,8 @@ py::object value(const Body& self, const py::object& name) {
 
 py::list inputs(const Graph& self, bool with_default) {
     const auto graph = self.graph();
-    py::list found;
-    for (onnx::Message& input : graph->inputs(with_default)) {
-        found.append(wrap(self, std::move(input)));
-    }
-    return found;
+    return list_of(graph->inputs(with_default),
+                   [&](onnx::Message& input) { return wrap(self, std::move(input)); });
 }
 
 template <class Body>

@@ -24,9 +24,7 @@ using tensor::Histogram;
 // The number of bins, or nothing if `bins` are edges. An array has an __index__ method, too.
 std::optional<std::int64_t> bin_count(const py::object& bins) {
     if (PyIndex_Check(bins.ptr()) == 0 || py::hasattr(bins, "__len__")) return std::nullopt;
-    const Py_ssize_t count = PyNumber_AsSsize_t(bins.ptr(), nullptr);
-    if (count == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-    return count;
+    return to_index(bins);
 }
 
 void check_bin_count(std::int64_t count) {

@@ -62,11 +62,9 @@ std::vector<const wire::FieldRow*> present_rows(const ProtoView& view) {
 }
 
 py::list named_fields(const ProtoView& view) {
-    py::list fields;
-    for (const wire::FieldRow* row : present_rows(view)) {
-        fields.append(py::make_tuple(to_str(row->name), value_of(view, *row)));
-    }
-    return fields;
+    return list_of(present_rows(view), [&](const wire::FieldRow* row) {
+        return py::make_tuple(to_str(row->name), value_of(view, *row));
+    });
 }
 
 py::object which_oneof(const ProtoView& view, const py::object& given) {
