@@ -1,4 +1,5 @@
 // The file of an external tensor, for code that reads all of it: checksums.
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -16,26 +17,6 @@ struct ExternalFile : model::ExternalFile {
     bool watch;
 };
 
-// A writable buffer of the caller.
-class WritableBuffer {
-  public:
-    explicit WritableBuffer(const py::object& object) {
-        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_WRITABLE) != 0) {
-            throw py::error_already_set();
-        }
-    }
-    WritableBuffer(const WritableBuffer&) = delete;
-    WritableBuffer& operator=(const WritableBuffer&) = delete;
-    ~WritableBuffer() { PyBuffer_Release(&view_); }
-
-    [[nodiscard]] std::span<std::uint8_t> bytes() const noexcept {
-        return {static_cast<std::uint8_t*>(view_.buf), static_cast<std::size_t>(view_.len)};
-    }
-
-  private:
-    Py_buffer view_{};
-};
-
 py::object external_file(const Tensor& tensor) {
     const model::Tensor core = core_of(tensor);
     auto file = without_lock_if(core.header().external, [&] { return core.open_external(); });
@@ -44,8 +25,12 @@ py::object external_file(const Tensor& tensor) {
 }
 
 void read_into(const ExternalFile& file, std::uint64_t offset, const py::object& buffer) {
-    const WritableBuffer target(buffer);
-    const std::span<std::uint8_t> bytes = target.bytes();
+    Py_buffer view{};
+    if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_WRITABLE) != 0) {
+        throw py::error_already_set();
+    }
+    const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> target(&view, PyBuffer_Release);
+    const std::span bytes(static_cast<std::uint8_t*>(view.buf), static_cast<std::size_t>(view.len));
     const std::uint64_t size = file.source->size();
     if (offset > size || bytes.size() > size - offset) {
         throw py::value_error("the range ends after the end of the file");
