@@ -162,9 +162,6 @@ void bind_document(py::module_& module) {
         .def_property_readonly("io",
                                [](const model::Document& self) { return self.source().kind(); })
         .def_property_readonly(
-            "path", [](const model::Document& self) { return py::bytes(self.source().path()); },
-            "The path or URL of the file; empty for a buffer.")
-        .def_property_readonly(
             "absolute_path",
             [](const model::Document& self) {
                 return py::bytes(self.store().external.folder().model_path);
@@ -180,11 +177,7 @@ void bind_document(py::module_& module) {
             "The folder or URL that external locations are relative to; empty: none.")
         .def_property_readonly("edited",
                                [](const DocumentPtr& self) { return self->edits().edited(); })
-        .def("revert",
-             [](const DocumentPtr& self) {
-                 const EditLock lock(self);
-                 self->editable().revert();
-             })
+        .def("revert", guarded(edits([](const DocumentPtr& self) { self->editable().revert(); })))
         .def("tensors", guarded(tensors))
         .def("shape_tensors", guarded(shape_tensors),
              "Return for each tensor of `tensors()` whether other programs read its values to tell "

@@ -21,7 +21,6 @@ py::object loaded_raw_data(const ProtoView& tensor) {
 }
 
 void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nbytes) {
-    const EditLock lock(tensor.document);
     model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
 }
 
@@ -76,7 +75,7 @@ void bind_message_values(py::module_& module) {
     module.def("loaded_raw_data", guarded(loaded_raw_data), py::arg("tensor"),
                "Return the offset and the length of the raw_data of a TensorProto in the file from "
                "which its model was loaded; None if it is empty, or was edited.");
-    module.def("hold_loaded", guarded(hold_loaded), py::arg("tensor"), py::arg("offset"),
+    module.def("hold_loaded", guarded_edits(hold_loaded), py::arg("tensor"), py::arg("offset"),
                py::arg("nbytes"),
                "Set the raw_data of a TensorProto to bytes of the file from which its model was "
                "loaded, which are not copied.");

@@ -56,11 +56,9 @@ Example:
         py::arg("message_type"), py::arg("object"),
         "Return the message that an object of any library is or has; None if it is no such one.");
     module.def(
-        "copy_into",
-        [](const ProtoView& target, const py::object& message) {
-            const EditLock lock(target.document);
+        "copy_into", guarded(edits([](const ProtoView& target, const py::object& message) {
             copy(target, original_for(target, target.made.table().name, message, true));
-        },
+        })),
         py::arg("target"), py::arg("message"),
         "Replace all fields of a message by those of another one. External tensors of an object of "
         "a model with another folder become inline ones, which refer to their files.");

@@ -181,10 +181,9 @@ The message is a ProtoView, an object that has one (`.proto`), or protobuf's own
                "Return the object of a message's class, or a ProtoView if its type has no class.");
     module.def(
         "set_property",
-        [](const ProtoView& view, std::string_view name, const py::object& value) {
-            const EditLock lock(view.document);
+        guarded(edits([](const ProtoView& view, std::string_view name, const py::object& value) {
             set_property(view, row_named(view, name), value);
-        },
+        })),
         py::arg("view"), py::arg("name"), py::arg("value"),
         "Set a field: a list replaces all values, a mapping all entries, and a message or "
         "None the message.");

@@ -232,7 +232,6 @@ py::dict file_paths(const DocumentPtr& document) {
 }
 
 py::dict take_locations(const DocumentPtr& document) {
-    const EditLock lock(document);
     py::dict locations;
     for (const auto& [position, location] : save::take_locations(*document)) {
         locations[py::int_(position)] = py::bytes(location);
@@ -313,13 +312,13 @@ Args:
                "Return the locations of data files and of EPContext nodes, each once.");
     module.def("file_paths", guarded(file_paths), py::arg("document"),
                "Return the path of each of these files by location; None if it is no local file.");
-    module.def("rename_locations", guarded([](const DocumentPtr& document, const py::dict& names) {
-                   const EditLock lock(document);
+    module.def("rename_locations",
+               guarded_edits([](const DocumentPtr& document, const py::dict& names) {
                    save::rename_locations(*document, names.cast<save::NewLocations>());
                }),
                py::arg("document"), py::arg("names"),
                "Edit a model: replace locations by new ones, both as bytes.");
-    module.def("take_locations", guarded(take_locations), py::arg("document"),
+    module.def("take_locations", guarded_edits(take_locations), py::arg("document"),
                "Remove the locations of tensors that also have values. Return them by position.");
     module.def(
         "check_in_place",

@@ -202,12 +202,6 @@ class Document:
     @property
     def nbytes(self) -> int: ...
     @property
-    def path(self) -> bytes:
-        """
-        The path or URL of the file; empty for a buffer.
-        """
-
-    @property
     def proto(self) -> ProtoView: ...
 
 class MessageIterator(Iterator[_Message]):
