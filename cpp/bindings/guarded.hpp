@@ -118,27 +118,6 @@ class GuardedClass : public py::object {
         return *this;
     }
 
-    /// `set` edits the document; see edits().
-    template <class Get, class Set>
-    GuardedClass& def_property(const char* name, Get&& get, Set&& set, const char* doc = nullptr) {
-        auto* const kept =
-            new std::pair(guarded(std::forward<Get>(get)), guarded(edits(std::forward<Set>(set))));
-        using Both = std::remove_pointer_t<decltype(kept)>;
-        detail::add_property(native_type<T>,
-                             {name,
-                              [](PyObject* self, void* closure) {
-                                  return getter<typename Both::first_type>(
-                                      self, &static_cast<Both*>(closure)->first);
-                              },
-                              [](PyObject* self, PyObject* value, void* closure) {
-                                  return detail::set_property<T>(
-                                      self, value, static_cast<Both*>(closure)->second,
-                                      detail::Signature<typename Both::second_type>{});
-                              },
-                              doc, kept});
-        return *this;
-    }
-
   private:
     template <class Get>
     static PyObject* getter(PyObject* self, void* closure) {

@@ -58,10 +58,17 @@ PyObject* get_field(PyObject* self, void* closure) {
 }
 
 int set_field(PyObject* self, PyObject* value, void* closure) {
+    if (value == nullptr) {
+        PyErr_SetString(PyExc_AttributeError, "a property cannot be deleted");
+        return -1;
+    }
     const auto set = guarded(edits([&](const Handle& handle, const py::object& given) {
         set_property(handle, row_of(closure), given);
     }));
-    return detail::set_property<Handle>(self, value, set, detail::Signature<decltype(set)>{});
+    return number_for_python([&] {
+        set(handle_of(self), py::reinterpret_borrow<py::object>(value));
+        return 0;
+    });
 }
 
 PyObject* get_proto(PyObject* self, void*) {

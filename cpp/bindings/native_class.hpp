@@ -157,19 +157,6 @@ PyObject* get_property(PyObject* self, const Get& get, Return (*)(First)) noexce
     return call_for_python([&] { return to_object(get(as_first<First, T>(self))); });
 }
 
-template <class T, class Set, class Return, class First, class Second>
-int set_property(PyObject* self, PyObject* value, const Set& set,
-                 Return (*)(First, Second)) noexcept {
-    if (value == nullptr) {
-        PyErr_SetString(PyExc_AttributeError, "a property cannot be deleted");
-        return -1;
-    }
-    return number_for_python([&] {
-        set(as_first<First, T>(self), py::reinterpret_borrow<py::object>(value));
-        return 0;
-    });
-}
-
 template <class F>
 using Signature = py::detail::function_signature_t<F>*;
 
