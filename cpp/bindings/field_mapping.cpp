@@ -53,7 +53,8 @@ edit::NewEntry new_entry(const FieldMapping& self, const py::str& name, const py
 // The entries that a field is set to.
 py::dict given_entries(const wire::FieldRow& row, const py::object& items) {
     try {
-        return new_dict(items);
+        return owned<py::dict>(
+            PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), items.ptr()));
     } catch (py::error_already_set& error) {
         if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
         const bool are_versions = model::entry_kind(row) == model::EntryKind::operator_set;
@@ -100,11 +101,6 @@ py::object mapping_of(const Handle& message, const wire::FieldRow& row) {
     return make_object<StringMapping>(message, row);
 }
 
-py::dict new_dict(const py::object& items) {
-    return owned<py::dict>(
-        PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), items.ptr()));
-}
-
 void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items) {
     const FieldMapping self(message, row);
     std::vector<Handle> entries;
@@ -126,19 +122,16 @@ py::object find_value(const FieldMapping& self, const py::object& name) {
     if (!text) return {};
     const auto found = self.find(*text);
     warn_of_repeated(self, found.repeated);
-    return found.entry ? value_of(self, *found.entry) : py::object();
+    if (!found.entry) return {};
+    const Handle entry{self.document, *found.entry};
+    const wire::FieldRow* const value = model::value_of_entries(*self.row);
+    return value == nullptr ? wrap_message(entry) : property_value(entry, *value);
 }
 
 py::object item_of(const FieldMapping& self, const py::object& name) {
     py::object found = find_value(self, name);
     if (!found) fail_no_key(self, name);
     return found;
-}
-
-py::object value_of(const FieldMapping& self, const onnx::Message& entry) {
-    const Handle handle{self.document, entry};
-    const wire::FieldRow* const value = model::value_of_entries(*self.row);
-    return value == nullptr ? wrap_message(handle) : property_value(handle, *value);
 }
 
 bool has_name(const FieldMapping& self, const py::object& name) {

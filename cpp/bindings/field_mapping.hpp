@@ -34,9 +34,6 @@ using StringMapping = MappingObject<"StringMapping">;
 /// The mapping of a field of attributes, operator sets or strings; null for other fields.
 [[nodiscard]] py::object mapping_of(const Handle& message, const wire::FieldRow& row);
 
-/// A new dict of a mapping, or of pairs of names and values.
-[[nodiscard]] py::dict new_dict(const py::object& items);
-
 /// Replaces all entries of such a field by those of another mapping, or by pairs of names and
 /// values. Throws TypeError for a name or value of a wrong type.
 void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items);
@@ -46,9 +43,6 @@ void set_entries(const Handle& message, const wire::FieldRow& row, const py::obj
 
 /// The value of a name. Warns of a repeated name. Throws KeyError.
 [[nodiscard]] py::object item_of(const FieldMapping& self, const py::object& name);
-
-/// The value of an entry of the mapping.
-[[nodiscard]] py::object value_of(const FieldMapping& self, const onnx::Message& entry);
 
 /// Whether an entry has this name.
 [[nodiscard]] bool has_name(const FieldMapping& self, const py::object& name);

@@ -14,7 +14,7 @@ namespace onnxmap::bindings {
 
 namespace {
 
-// The members of DataType by number; None for a number without a member.
+// The members of DataType by number. All numbers up to the last have one.
 const std::vector<py::object>& data_type_members() {
     using Members = std::vector<py::object>;
     constinit static std::atomic<const Members*> made = nullptr;
@@ -93,15 +93,10 @@ py::tuple to_tuple(std::span<const std::int64_t> dims) {
 
 py::object enum_class(const char* name) { return package::enums()[name]; }
 
-py::object data_type_or_none(std::int32_t number) {
-    const auto& members = data_type_members();
-    if (number < 0 || static_cast<std::size_t>(number) >= members.size()) return py::none();
-    return members[static_cast<std::size_t>(number)];
-}
-
 py::object data_type_or_int(std::int32_t number) {
-    py::object member = data_type_or_none(number);
-    return member.is_none() ? py::object(py::int_(number)) : member;
+    const auto& members = data_type_members();
+    if (number < 0 || static_cast<std::size_t>(number) >= members.size()) return py::int_(number);
+    return members[static_cast<std::size_t>(number)];
 }
 
 Wrap& wrapper_of(std::string_view message) {

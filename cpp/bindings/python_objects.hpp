@@ -72,9 +72,6 @@ template <class Range, class Convert>
 /// The class of an enum by its name in the package, such as "DataType".
 [[nodiscard]] py::object enum_class(const char* name);
 
-/// The member of onnxmap.DataType with this number, or None if the number is not assigned.
-[[nodiscard]] py::object data_type_or_none(std::int32_t number);
-
 /// The member of onnxmap.DataType with this number, or the int itself if the number is not
 /// assigned.
 [[nodiscard]] py::object data_type_or_int(std::int32_t number);
