@@ -1,5 +1,6 @@
 #include "check/attribute_check.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "base/utf8.hpp"
@@ -99,7 +100,7 @@ AttributeParts parts_of(const onnx::Message& attribute) {
             parts.reference = found.text();
         } else if (row == &field<"AttributeProto.type">) {
             parts.type = found.int32();
-        } else {  // all other fields are for values
+        } else if (std::ranges::find(model::kValueFields, row) != model::kValueFields.end()) {
             if (parts.value == nullptr) parts.value = row;
             if (parts.value != row) parts.other = row;
             parts.has_messages = parts.has_messages || row->is_message();
