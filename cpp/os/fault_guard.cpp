@@ -38,7 +38,7 @@ void FaultGuard::forget_covers() noexcept {
 }
 
 bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* context) {
-    use_fault_handler(FaultGuard::mend, FaultGuard::may_fault);
+    use_fault_handler();
     // If another thread has covered pages with zeros, they would be read without a fault.
     const LostPages& lost = *region.lost;
     const std::uint64_t times_before = lost.times.load();
@@ -68,7 +68,7 @@ FaultGuard::FaultGuard(GuardedRegion region) noexcept
       outer_(innermost),
       times_before_(region.lost->times.load()),
       covered_before_(region.lost->covered.load() != 0) {
-    use_fault_handler(mend, may_fault);
+    use_fault_handler();
     innermost = this;
 }
 

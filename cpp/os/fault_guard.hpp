@@ -28,8 +28,10 @@ class FaultGuard {
     /// The innermost guard of this thread, for threads that work for it: see GuardOfCaller.
     [[nodiscard]] static FaultGuard* current() noexcept;
 
-    // For the fault handler.
+    // For the fault handler; async-signal-safe.
+    /// Mends the fault at an address, so that the instruction can run again.
     [[nodiscard]] static bool mend(std::uintptr_t fault) noexcept;
+    /// Whether this thread may run into faults that can be mended.
     [[nodiscard]] static bool may_fault() noexcept;
     // For the child of a fork.
     static void forget_covers() noexcept;

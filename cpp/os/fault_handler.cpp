@@ -9,6 +9,7 @@
 #include <new>
 
 #include "os/coarse_clock.hpp"
+#include "os/fault_guard.hpp"
 #include "os/fault_signal.hpp"
 #include "os/fork_safe_mutex.hpp"
 #include "os/lost_pages.hpp"
@@ -36,8 +37,6 @@ struct Others {
     const Others* older = nullptr;  // the chain that was published before
 };
 std::atomic<const Others*> others = nullptr;
-std::atomic<MendFault> mend_fault = nullptr;
-std::atomic<MayFault> may_fault_here = nullptr;
 
 // The fault that was passed on and came back.
 struct PassedOn {
@@ -105,10 +104,10 @@ void on_fault(int number, siginfo_t* info, void* context) noexcept {
     const int kept = errno;
     const bool is_fault = info->si_code > 0;
     const bool mended =
-        is_fault && mend_fault.load()(reinterpret_cast<std::uintptr_t>(info->si_addr));
+        is_fault && FaultGuard::mend(reinterpret_cast<std::uintptr_t>(info->si_addr));
     // A handler above ours, such as Python's faulthandler, raises the signal again after its own
     // work. The read faults again, too, and then arrives here by itself.
-    const bool comes_again = is_raised_here(*info) && !passed_on.active && may_fault_here.load()();
+    const bool comes_again = is_raised_here(*info) && !passed_on.active && FaultGuard::may_fault();
     if (!mended && !comes_again) pass_on(number, info, context);
     errno = kept;
 }
@@ -187,14 +186,12 @@ const struct RemoveAtEnd {
 
 }  // namespace
 
-void use_fault_handler(MendFault mend, MayFault may_fault) noexcept {
+void use_fault_handler() noexcept {
     if (!is_wanted()) return;
     const bool look = next_look.load(std::memory_order_relaxed) == 0;
     if (!unblocked || look) unblock();
     const std::int64_t now = coarse_milliseconds();
     if (now < next_look.load(std::memory_order_relaxed)) return;
-    mend_fault.store(mend);
-    may_fault_here.store(may_fault);
     put_in_front();
     next_look.store(now + kLookEvery, std::memory_order_relaxed);
 }
