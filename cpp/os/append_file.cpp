@@ -51,7 +51,7 @@ FileStatus AppendFile::status() const { return status_of(descriptor_.number(), p
 bool AppendFile::try_lock() {
     std::unique_lock alone(appending, std::try_to_lock);
     if (!alone) return false;
-    if (os::try_lock(descriptor_.number(), path_) == Locked::no) return false;
+    if (!os::try_lock(descriptor_.number(), path_)) return false;
     static_cast<void>(alone.release());
     return true;
 }

@@ -18,11 +18,11 @@ bool lacks_locks(int number) noexcept {
 
 }  // namespace
 
-Locked try_lock(int descriptor, const std::string& path) {
-    if (retried([&] { return write_calls->lock(descriptor); }) == 0) return Locked::yes;
-    if (errno == EWOULDBLOCK) return Locked::no;
-    if (lacks_locks(errno)) return Locked::has_no_locks;
-    throw FileError(errno, path);
+bool try_lock(int descriptor, const std::string& path) {
+    if (retried([&] { return write_calls->lock(descriptor); }) == 0) return true;
+    if (errno == EWOULDBLOCK) return false;
+    if (!lacks_locks(errno)) throw FileError(errno, path);
+    return true;
 }
 
 void unlock(int descriptor) noexcept { static_cast<void>(write_calls->unlock(descriptor)); }

@@ -5,16 +5,11 @@
 
 namespace onnxmap::os {
 
-enum class Locked {
-    yes,
-    no,           // another open file has the lock
-    has_no_locks  // the file system or the kernel
-};
-
 /// Takes the lock of the object that is open as `descriptor`; never waits. Nobody else has it at
 /// the same time, be it another thread, another process, or another descriptor of this thread.
-/// Throws FileError, with `path`.
-[[nodiscard]] Locked try_lock(int descriptor, const std::string& path);
+/// False if one of them has it. If the file system or the kernel has no locks, nothing keeps others
+/// out. Throws FileError, with `path`.
+[[nodiscard]] bool try_lock(int descriptor, const std::string& path);
 
 /// Releases the lock, also for children that a fork has made meanwhile. A lock that cannot be
 /// released goes with the descriptor.

@@ -35,12 +35,9 @@ void FolderLocks::take(std::vector<const os::OutputFolder*> folders,
     });
     locked_.reserve(folders.size());
     for (const os::OutputFolder* folder : folders) {
-        const auto try_lock = [&] {
-            const os::Locked locked = os::try_lock(folder->descriptor(), path);
-            if (locked == os::Locked::yes) locked_.push_back(folder);
-            return locked != os::Locked::no;
-        };
-        wait_for_lock(try_lock, look, patience, path);
+        wait_for_lock([&] { return os::try_lock(folder->descriptor(), path); }, look, patience,
+                      path);
+        locked_.push_back(folder);
     }
 }
 
