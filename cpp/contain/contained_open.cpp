@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "os/file_system.hpp"
 
 namespace onnxmap::contain {
 
@@ -75,7 +76,7 @@ void ContainedOpen::judge(const os::FoundObject& found, const std::string& path)
     const os::FileStatus& status = found.status();
     if (status.kind == os::FileKind::folder) throw FileError(EISDIR, path);
     if (status.kind != os::FileKind::regular ||
-        found.leads_to_kernel(roots_.front()->identity().device, path)) {
+        os::leads_to_kernel(found.handle(), status, roots_.front()->identity().device, path)) {
         throw Refused(Refusal::not_regular, path);
     }
     const bool any_links = policy_.allow_hardlinks || policy_.links == LinkPolicy::trusted;

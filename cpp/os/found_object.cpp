@@ -13,7 +13,6 @@
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
-#include "os/file_system.hpp"
 
 namespace onnxmap::os {
 
@@ -25,14 +24,6 @@ std::optional<File> FoundObject::open_by_name(const std::string& path) const {
     if (!opened) throw FileError(errno, path);
     if (!status_of(opened.number(), path).identity.same_file(status_.identity)) return std::nullopt;
     return File(std::move(opened), path);
-}
-
-std::optional<std::vector<FileAttribute>> FoundObject::attributes() const {
-    return attributes_of(handle_.number());
-}
-
-bool FoundObject::leads_to_kernel(std::uint64_t root_device, const std::string& path) const {
-    return os::leads_to_kernel(handle_.number(), status_, root_device, path);
 }
 
 std::optional<std::string> link_target(const std::string& path) {

@@ -5,11 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
-#include "os/file_attributes.hpp"
 #include "os/file_status.hpp"
 
 namespace onnxmap::os {
@@ -55,11 +53,8 @@ class FoundObject {
     /// File::open throws.
     [[nodiscard]] std::optional<File> open_by_name(const std::string& path) const;
 
-    /// See os::attributes_of.
-    [[nodiscard]] std::optional<std::vector<FileAttribute>> attributes() const;
-
-    /// See os::leads_to_kernel.
-    [[nodiscard]] bool leads_to_kernel(std::uint64_t root_device, const std::string& path) const;
+    /// The descriptor for attributes_of() and leads_to_kernel(): O_PATH on Linux; -1 elsewhere.
+    [[nodiscard]] int handle() const noexcept { return handle_.number(); }
 
   private:
     friend std::optional<FoundObject> find_beneath(std::shared_ptr<const Descriptor> folder,
@@ -69,7 +64,7 @@ class FoundObject {
     FoundObject(Descriptor handle, std::shared_ptr<const Descriptor> folder, std::string name,
                 AtLink at_link, const std::string& path);
 
-    Descriptor handle_;  // O_PATH on Linux; none elsewhere
+    Descriptor handle_;
     std::shared_ptr<const Descriptor> folder_;
     std::string name_;
     AtLink at_link_;

@@ -133,7 +133,7 @@ std::optional<std::vector<FileAttribute>> OutputFolder::attributes_of(
     const std::string& name) const {
     try {
         const FoundObject found = find(name, AtLink::the_link, name);
-        if (found.status().kind == FileKind::regular) return found.attributes();
+        if (found.status().kind == FileKind::regular) return os::attributes_of(found.handle());
     } catch (const FileError&) {
         // Nothing is known of it.
     }

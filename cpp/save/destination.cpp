@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "os/file_system.hpp"
 #include "os/found_object.hpp"
 
 namespace onnxmap::save {
@@ -26,7 +27,9 @@ void refuse_link_to_special(const std::string& path) {
         try {
             const os::FoundObject found(place, os::AtLink::the_link);
             const os::FileStatus& status = found.status();
-            if (found.leads_to_kernel(status.identity.device, path)) refuse_special(path);
+            if (os::leads_to_kernel(found.handle(), status, status.identity.device, path)) {
+                refuse_special(path);
+            }
             if (status.kind == os::FileKind::folder) throw FileError(EISDIR, path);
             if (status.kind == os::FileKind::other) refuse_special(path);
             if (status.kind == os::FileKind::regular) return;
