@@ -46,8 +46,7 @@ ContainedOpen::ContainedOpen(std::vector<std::shared_ptr<const os::Folder>> root
     : roots_(std::move(roots)), policy_(policy) {}
 
 std::string ContainedOpen::path_of(const std::string& relative_path) const {
-    const std::string& base = roots_.front()->path();
-    return base + (base.ends_with('/') ? "" : "/") + relative_path;
+    return os::joined(roots_.front()->path(), relative_path);
 }
 
 // One system call finds nearly all locations. If it does not find the file, for whatever reason,

@@ -13,10 +13,6 @@ namespace {
 constexpr unsigned kMostLinks = 40;    // as the kernel's own limit
 constexpr unsigned kMostSteps = 4096;  // limits the cost of nested links; no path has more names
 
-std::string join(const std::string& folder, std::string_view name) {
-    return folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
-}
-
 }  // namespace
 
 LinkWalk::LinkWalk(std::vector<std::shared_ptr<const os::Folder>> roots, bool follow_links)
@@ -44,7 +40,7 @@ void LinkWalk::count_step() {
 std::string LinkWalk::path() const {
     if (!inside()) return outside_;
     std::string path = root_->real_path;
-    for (const std::string& name : below_) path = join(path, name);
+    for (const std::string& name : below_) path = os::joined(path, name);
     return path;
 }
 
@@ -96,7 +92,7 @@ void LinkWalk::go_up() {
 
 void LinkWalk::step_outside(const std::string& name) {
     count_step();
-    const std::string path = join(outside_, name);
+    const std::string path = os::joined(outside_, name);
     if (const auto target = os::link_target(path)) {
         follow(*target);
         return;

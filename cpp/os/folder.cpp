@@ -28,13 +28,6 @@ using FolderKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::st
 using Folders = WeakRegistry<FolderKey, const Folder>;
 constinit std::atomic<Folders*> folders = nullptr;
 
-// The identity of the object at the path itself, not of a link's target. If the path cannot be
-// examined, an identity that equals no other.
-FileIdentity identity_at(const std::string& path) {
-    const auto found = if_possible([&] { return FoundObject(path, AtLink::the_link).status(); });
-    return found ? found->identity : FileIdentity();
-}
-
 }  // namespace
 
 void for_each_name(const Descriptor& folder, const std::string& path, const VisitName& visit) {
@@ -54,6 +47,11 @@ void for_each_name(const Descriptor& folder, const std::string& path, const Visi
         if (!visit(name, entry->d_type == DT_DIR)) return;
     }
     if (errno != 0) throw FileError(errno, path);
+}
+
+std::string joined(const std::string& folder, std::string_view location) {
+    if (location.starts_with('/')) return std::string(location);
+    return folder + (folder.ends_with('/') ? "" : "/") + std::string(location);
 }
 
 std::optional<std::string_view> path_below(std::string_view path, std::string_view folder) {
@@ -98,7 +96,9 @@ std::string Folder::real_path() const {
     if (real.empty()) real = real_path_of(path_);  // if the system does not report the path
     // A folder that was deleted, or that is not visible from here, has no path; the system then
     // gives some other text.
-    return real.starts_with('/') && identity_at(real).same_file(identity_) ? real : std::string();
+    if (!real.starts_with('/')) return {};
+    const auto found = object_at(real, AtLink::the_link);
+    return found && found->identity.same_file(identity_) ? real : std::string();
 }
 
 std::shared_ptr<const Folder> real_folder_of(const std::string& path, const FileIdentity& file) {

@@ -47,6 +47,9 @@ using VisitName = std::function<bool(std::string_view name, bool is_folder)>;
 /// FileError.
 void for_each_name(const Descriptor& folder, const std::string& path, const VisitName& visit);
 
+/// The path of a location beneath a folder; the location itself if it is absolute.
+[[nodiscard]] std::string joined(const std::string& folder, std::string_view location);
+
 /// The part of the text `path` below `folder`. Nothing if `path` does not begin with `folder`.
 [[nodiscard]] std::optional<std::string_view> path_below(std::string_view path,
                                                          std::string_view folder);

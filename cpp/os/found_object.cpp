@@ -26,6 +26,10 @@ std::optional<File> FoundObject::open_by_name(const std::string& path) const {
     return File(std::move(opened), path);
 }
 
+std::optional<FileStatus> object_at(const std::string& path, AtLink at_link) {
+    return if_possible([&] { return FoundObject(path, at_link).status(); });
+}
+
 std::optional<std::string> link_target(const std::string& path) {
     std::array<char, PATH_MAX> target;  // not from the heap, which could change errno
     const ssize_t count = ::readlink(path.c_str(), target.data(), target.size());

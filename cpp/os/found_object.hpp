@@ -71,6 +71,9 @@ class FoundObject {
     FileStatus status_;
 };
 
+/// The object at a path; nothing if there is none, or nobody can tell.
+[[nodiscard]] std::optional<FileStatus> object_at(const std::string& path, AtLink at_link);
+
 /// Finds the object at a relative path by one system call. Nothing if there is none, if the search
 /// may not go there, or if the system has no such call: the caller must then look up the components
 /// one by one. The object must be opened by open_itself(), since its name goes through other

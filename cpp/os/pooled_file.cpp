@@ -88,7 +88,7 @@ std::shared_ptr<const FileLocator> path_locator(std::string path) {
 
 std::shared_ptr<const FileLocator> folder_locator(std::shared_ptr<const Folder> folder,
                                                   const std::string& name) {
-    std::string path = folder->path() + (folder->path().ends_with('/') ? "" : "/") + name;
+    std::string path = joined(folder->path(), name);
     return std::make_shared<const Name>(std::move(folder), name, std::move(path));
 }
 

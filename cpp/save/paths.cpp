@@ -7,11 +7,6 @@
 
 namespace onnxmap::save {
 
-std::string joined(const std::string& folder, const std::string& location) {
-    if (location.starts_with('/')) return location;
-    return folder + (folder.ends_with('/') ? "" : "/") + location;
-}
-
 std::string parent_of(const std::string& path) {
     std::string folder = folder_part(path);
     if (folder.size() > 1) folder.pop_back();
@@ -30,10 +25,6 @@ void take_new(std::string& location, const NewLocations& names) {
 
 std::string place_of(const std::string& path) {
     return joined(real_or_same(parent_of(path)), path.substr(folder_part(path).size()));
-}
-
-std::optional<os::FileStatus> object_at(const std::string& path, os::AtLink at_link) {
-    return if_possible([&] { return os::FoundObject(path, at_link).status(); });
 }
 
 bool has_object(const os::OutputFolder& folder, const std::string& location) {

@@ -10,19 +10,20 @@
 #include <utility>
 
 #include "os/file_status.hpp"
+#include "os/folder.hpp"
 #include "os/found_object.hpp"
 #include "os/output_folder.hpp"
 
 namespace onnxmap::save {
+
+using os::joined;
+using os::object_at;
 
 /// The new locations of data files, by those that they have.
 using NewLocations = std::map<std::string, std::string, std::less<>>;
 
 /// Replaces a location by the new one, if it has one.
 void take_new(std::string& location, const NewLocations& names);
-
-/// The path of a location beneath a folder; the location itself if it is absolute.
-[[nodiscard]] std::string joined(const std::string& folder, const std::string& location);
 
 /// The path of the folder of a file, without a slash at its end.
 [[nodiscard]] std::string parent_of(const std::string& path);
@@ -33,9 +34,6 @@ void take_new(std::string& location, const NewLocations& names);
 /// The path without links, but for the last name. A folder that is gone stays as it is spelled.
 [[nodiscard]] std::string place_of(const std::string& path);
 
-/// The object at a path; nothing if there is none, or nobody can tell.
-[[nodiscard]] std::optional<os::FileStatus> object_at(const std::string& path, os::AtLink at_link);
-
 /// Whether a location beneath a folder is taken, if anybody can tell.
 [[nodiscard]] bool has_object(const os::OutputFolder& folder, const std::string& location);
 
@@ -43,7 +41,7 @@ void take_new(std::string& location, const NewLocations& names);
 /// are used again.
 using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;
 
-/// The key of the object at a path; see object_at().
+/// The key of the object at a path; see os::object_at().
 [[nodiscard]] std::optional<FileKey> key_at(const std::string& path,
                                             os::AtLink at_link = os::AtLink::its_target);
 

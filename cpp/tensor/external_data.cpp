@@ -197,7 +197,7 @@ std::string ExternalFiles::path_of(std::string_view location, std::string_view t
     check(location, tensor);
     if (folder_.remote) return folder_.remote->url_of(location);
     if (folder_.root.empty()) return {};
-    return folder_.root + (folder_.root.ends_with('/') ? "" : "/") + std::string(location);
+    return os::joined(folder_.root, location);
 }
 
 std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view location,
