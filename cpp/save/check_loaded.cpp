@@ -1,7 +1,5 @@
 #include "save/check_loaded.hpp"
 
-#include <optional>
-
 #include "base/error.hpp"
 #include "os/file.hpp"
 #include "os/pooled_file.hpp"
@@ -9,12 +7,6 @@
 namespace onnxmap::save {
 
 namespace {
-
-[[noreturn]] void refuse_reference(const std::string& path) {
-    fail_at("file.changed", path,
-            " was moved, deleted or replaced since it was loaded, so nothing can refer to its "
-            "values; load the model again, or save all values anew");
-}
 
 // Empty if no path leads to the file.
 std::string path_now(const source::Source& source) {
@@ -30,19 +22,19 @@ std::string path_now(const source::Source& source) {
 
 }  // namespace
 
-void check_referred(const source::Source& source, const std::string& path) {
+std::optional<os::FileIdentity> check_referred(const source::Source& source,
+                                               const std::string& path) {
     const auto loaded = source.identity();
-    if (!loaded) return;
+    if (!loaded) return std::nullopt;
     source.check_unchanged();
-    if (!os::find_same_file(*os::path_locator(path), *loaded)) refuse_reference(path);
-}
-
-os::FileIdentity state_of_referred(const source::Source& source, const std::string& path) {
-    const auto loaded = source.identity();
     const auto now = os::find_same_file(*os::path_locator(path), *loaded);
-    if (!now) refuse_reference(path);
+    if (!now) {
+        fail_at("file.changed", path,
+                " was moved, deleted or replaced since it was loaded, so nothing can refer to its "
+                "values; load the model again, or save all values anew");
+    }
     if (*now != *loaded) source.check_unchanged();  // accepts own appends
-    return *now;
+    return now;
 }
 
 const std::string& ReferredFiles::path_of(const std::shared_ptr<const source::Source>& source) {

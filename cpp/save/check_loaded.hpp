@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "os/file_status.hpp"
@@ -12,13 +13,10 @@
 namespace onnxmap::save {
 
 /// For a file to which a new model will refer. Throws Error `file.changed` if `path` does not lead
-/// to the file of `source`, or if that has changed. Does nothing for a source without a local file.
-void check_referred(const source::Source& source, const std::string& path);
-
-/// The state of the loaded file to which a view will refer: later than the state of `source` if
-/// this process appended to the file. Throws Error `file.changed` as check_referred() does.
-[[nodiscard]] os::FileIdentity state_of_referred(const source::Source& source,
-                                                 const std::string& path);
+/// to the file of `source`, or if that has changed. Returns its state, which is later than that of
+/// `source` if this process appended to the file; nothing for a source without a local file.
+std::optional<os::FileIdentity> check_referred(const source::Source& source,
+                                               const std::string& path);
 
 /// The files to which a model refers by their absolute paths, wherever they are.
 class ReferredFiles {

@@ -28,7 +28,7 @@ std::string viewed_file(const model::Document& model) {
 
 TensorEdits::Metadata view_metadata(const model::Document& model, const std::string& location) {
     const os::FileIdentity identity =
-        state_of_referred(model.source(), model.store().external.folder().model_path);
+        check_referred(model.source(), model.store().external.folder().model_path).value();
     return {{key_of("file"), location},
             {key_of("size"), std::to_string(identity.size)},
             {key_of("modified_ns"), std::to_string(identity.modified_ns)}};
