@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/no_copy.hpp"
+
 namespace onnxmap {
 
 /// Returns the value that `place` points to. If `place` is null, first sets it to the value of
@@ -31,11 +33,8 @@ T& made_once(std::atomic<T*>& place) {
 
 /// The same for a value that lives as long as its MadeOnce.
 template <class T>
-class MadeOnce {
+class MadeOnce : NoCopy {
   public:
-    MadeOnce() = default;
-    MadeOnce(const MadeOnce&) = delete;
-    MadeOnce& operator=(const MadeOnce&) = delete;
     ~MadeOnce() { delete made_.load(std::memory_order_acquire); }
 
     template <class Make>

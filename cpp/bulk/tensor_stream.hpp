@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/no_copy.hpp"
 #include "bulk/plan.hpp"
 #include "source/slabs.hpp"
 
@@ -18,13 +19,11 @@ struct StreamOptions {
     unsigned threads = 0;  // that read and decode at a time; 0: as many as help
 };
 
-class TensorStream {
+class TensorStream : NoCopy {
   public:
     TensorStream(std::shared_ptr<const Plan> plan, StreamOptions options);
     /// Like stop().
     ~TensorStream();
-    TensorStream(const TensorStream&) = delete;
-    TensorStream& operator=(const TensorStream&) = delete;
 
     enum class State { ready, later, end };
     struct Step {

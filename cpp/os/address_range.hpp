@@ -4,19 +4,18 @@
 #include <cstdint>
 
 #include "base/byte_ranges.hpp"
+#include "base/no_copy.hpp"
 
 namespace onnxmap::os {
 
 /// Addresses begin() .. begin() + nbytes. They are reserved, and only cost memory when written to.
 /// If the process may not have enough address space (RLIMIT_AS), Linux maps only the requested
 /// pages, in a region that it never uses by itself. POSIX cannot do that.
-class AddressRange {
+class AddressRange : NoCopy {
   public:
     /// Throws std::bad_alloc, also if the process cannot have that many addresses.
     explicit AddressRange(std::uint64_t nbytes);
     ~AddressRange();
-    AddressRange(const AddressRange&) = delete;
-    AddressRange& operator=(const AddressRange&) = delete;
 
     [[nodiscard]] std::uint8_t* begin() const noexcept { return begin_; }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/no_copy.hpp"
 #include "os/descriptor.hpp"
 
 namespace onnxmap::os {
@@ -17,11 +18,8 @@ namespace onnxmap::os {
 inline constexpr std::size_t kMostHeldOpen = 32;
 
 /// One object that has a descriptor. Safe to share between threads.
-class PooledDescriptor {
+class PooledDescriptor : NoCopy {
   public:
-    PooledDescriptor() = default;
-    PooledDescriptor(const PooledDescriptor&) = delete;
-    PooledDescriptor& operator=(const PooledDescriptor&) = delete;
     ~PooledDescriptor();
 
     /// The kept object, or null if it was closed since. It stays open while the result lives.

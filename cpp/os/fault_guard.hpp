@@ -9,17 +9,16 @@
 
 #include <cstdint>
 
+#include "base/no_copy.hpp"
 #include "os/guarded_region.hpp"
 
 namespace onnxmap::os {
 
-class FaultGuard {
+class FaultGuard : NoCopy {
   public:
     /// The region must outlive the guard.
     explicit FaultGuard(GuardedRegion region) noexcept;
     ~FaultGuard();
-    FaultGuard(const FaultGuard&) = delete;
-    FaultGuard& operator=(const FaultGuard&) = delete;
 
     /// Whether bytes were missing since the guard was made. If so, the caller must discard all
     /// bytes that were read.
@@ -50,12 +49,10 @@ class FaultGuard {
 [[nodiscard]] bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* context);
 
 /// Lends a thread the guards of the thread that waits for it.
-class GuardOfCaller {
+class GuardOfCaller : NoCopy {
   public:
     explicit GuardOfCaller(FaultGuard* guards) noexcept;
     ~GuardOfCaller();
-    GuardOfCaller(const GuardOfCaller&) = delete;
-    GuardOfCaller& operator=(const GuardOfCaller&) = delete;
 
   private:
     FaultGuard* before_;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/no_copy.hpp"
 #include "os/coarse_clock.hpp"
 #include "os/fault_guard.hpp"
 #include "os/fault_signal.hpp"
@@ -172,10 +173,7 @@ void put_in_front() noexcept {
 }
 
 // Runs at the end of the process, or when the library is unloaded.
-const struct RemoveAtEnd {
-    RemoveAtEnd() = default;
-    RemoveAtEnd(const RemoveAtEnd&) = delete;
-    RemoveAtEnd& operator=(const RemoveAtEnd&) = delete;
+const struct RemoveAtEnd : NoCopy {
     ~RemoveAtEnd() {
         Action now{};
         const Others* const chain = others.load();

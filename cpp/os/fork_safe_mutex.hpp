@@ -9,15 +9,12 @@
 
 #include <mutex>
 
+#include "base/no_copy.hpp"
+
 namespace onnxmap::os {
 
-class ForkSafeMutex {
+class ForkSafeMutex : NoCopy {
   public:
-    constexpr ForkSafeMutex() noexcept = default;
-    ForkSafeMutex(const ForkSafeMutex&) = delete;
-    ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
-    ~ForkSafeMutex() = default;
-
     void lock();
     [[nodiscard]] bool try_lock();
     void unlock();

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/no_copy.hpp"
+
 namespace onnxmap::os {
 
 /// A number that identifies the process: it is different in the child of a fork, which has none of
@@ -23,12 +25,10 @@ struct ThreadBudget {
 struct Stopped {};
 
 /// While an object of this class exists, this thread's parallel work has that budget.
-class WithThreadBudget {
+class WithThreadBudget : NoCopy {
   public:
     explicit WithThreadBudget(ThreadBudget budget) noexcept;
     ~WithThreadBudget();
-    WithThreadBudget(const WithThreadBudget&) = delete;
-    WithThreadBudget& operator=(const WithThreadBudget&) = delete;
 
   private:
     ThreadBudget before_;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/no_copy.hpp"
 #include "os/descriptor_pool.hpp"
 #include "os/file.hpp"
 #include "os/folder.hpp"
@@ -20,11 +21,8 @@ namespace onnxmap::os {
 /// A way to a file that was opened before. The file itself was checked when it was first opened; a
 /// way only checks where it leads. Both functions throw FileError, and another std::runtime_error
 /// if the way leads to a forbidden place.
-class FileLocator {
+class FileLocator : NoCopy {
   public:
-    FileLocator() = default;
-    FileLocator(const FileLocator&) = delete;
-    FileLocator& operator=(const FileLocator&) = delete;
     virtual ~FileLocator() = default;
 
     /// Opens `file` and no other file: compares the identity first. Nothing if another file is
@@ -46,11 +44,9 @@ class FileLocator {
 [[nodiscard]] std::shared_ptr<const FileLocator> folder_locator(
     std::shared_ptr<const Folder> folder, const std::string& name);
 
-class PooledFile {
+class PooledFile : NoCopy {
   public:
     PooledFile(File file, std::shared_ptr<const FileLocator> locator);
-    PooledFile(const PooledFile&) = delete;
-    PooledFile& operator=(const PooledFile&) = delete;
     ~PooledFile();
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }

@@ -4,16 +4,14 @@
 #include <cstdint>
 
 #include "base/bytes.hpp"
+#include "base/no_copy.hpp"
 #include "os/file.hpp"
 
 namespace onnxmap::os {
 
 /// Takes the bytes of a file in order. Exceptions reach the caller unchanged.
-class Sink {
+class Sink : NoCopy {
   public:
-    Sink() = default;
-    Sink(const Sink&) = delete;
-    Sink& operator=(const Sink&) = delete;
     virtual ~Sink() = default;
 
     /// Takes all of the bytes, which are valid only during the call.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/no_copy.hpp"
 #include "os/output_folder.hpp"
 
 namespace onnxmap::save {
@@ -20,13 +21,10 @@ void wait_for_lock(const std::function<bool()>& try_lock, const std::function<vo
 
 /// The locks of some folders, which other processes respect that use onnxmap. On a file system
 /// without locks, there is nothing that keeps them out.
-class FolderLocks {
+class FolderLocks : NoCopy {
   public:
-    FolderLocks() = default;
     /// Gives the locks back.
     ~FolderLocks();
-    FolderLocks(const FolderLocks&) = delete;
-    FolderLocks& operator=(const FolderLocks&) = delete;
 
     /// Waits for the lock of each folder, in an order that is the same for all who wait, so that
     /// they never wait for each other. Each folder stands once. Throws what wait_for_lock() throws,

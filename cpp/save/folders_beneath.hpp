@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/no_copy.hpp"
 #include "os/output_folder.hpp"
 
 namespace onnxmap::save {
@@ -19,15 +20,13 @@ using OpenFolder = std::shared_ptr<const os::OutputFolder>;
 /// The part of a path up to its name, with the slash; empty if there is none.
 [[nodiscard]] std::string folder_part(const std::string& path);
 
-class FoldersBeneath {
+class FoldersBeneath : NoCopy {
   public:
     /// `makes_missing`: folders that are missing are made. `sync`: the disk has a new folder before
     /// anything is put there.
     FoldersBeneath(bool makes_missing, bool sync) noexcept
         : makes_missing_(makes_missing), sync_(sync) {}
     ~FoldersBeneath() { remove(); }
-    FoldersBeneath(const FoldersBeneath&) = delete;
-    FoldersBeneath& operator=(const FoldersBeneath&) = delete;
 
     /// Opens the folder of `location`, whose text must not lead out of `base`. Throws Error
     /// `ext.unsafe_path` if a part of it is a symbolic link, and FileError, with `path`.

@@ -8,17 +8,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/no_copy.hpp"
 #include "source/fetched_source.hpp"
 
 namespace onnxmap::source {
 
 /// Reads ranges of one file in one state. Safe to share between threads. Its exceptions reach the
 /// caller unchanged.
-class RangeReader {
+class RangeReader : NoCopy {
   public:
-    RangeReader() = default;
-    RangeReader(const RangeReader&) = delete;
-    RangeReader& operator=(const RangeReader&) = delete;
     virtual ~RangeReader() = default;
 
     [[nodiscard]] virtual const std::string& url() const noexcept = 0;
@@ -36,11 +34,8 @@ class RangeReader {
 };
 
 /// A folder at a URL. Safe to share between threads.
-class RemoteFolder {
+class RemoteFolder : NoCopy {
   public:
-    RemoteFolder() = default;
-    RemoteFolder(const RemoteFolder&) = delete;
-    RemoteFolder& operator=(const RemoteFolder&) = delete;
     virtual ~RemoteFolder() = default;
 
     /// The URL of a file in the folder. The text of `location` was checked and stays in the folder.

@@ -12,6 +12,7 @@
 
 #include "base/byte_feed.hpp"
 #include "base/bytes.hpp"
+#include "base/no_copy.hpp"
 #include "os/guarded_region.hpp"
 #include "os/pooled_file.hpp"
 
@@ -38,11 +39,9 @@ struct ReadHabits {
 };
 
 /// Bytes at addresses data() .. data() + size(). Safe to share between threads.
-class Source {
+class Source : NoCopy {
   public:
     virtual ~Source() = default;
-    Source(const Source&) = delete;
-    Source& operator=(const Source&) = delete;
 
     [[nodiscard]] const std::uint8_t* data() const noexcept {
         return data_.load(std::memory_order_relaxed);
@@ -150,8 +149,6 @@ class Source {
     }
 
   protected:
-    Source() = default;
-
     /// Makes this the source of a local file.
     void take_file(os::File file, std::shared_ptr<const os::FileLocator> locator);
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/no_copy.hpp"
 #include "os/descriptor.hpp"
 
 namespace onnxmap::os {
@@ -56,15 +57,13 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
 }
 
 // Some pages of a file, mapped to check their residency without touching them.
-class Glimpse {
+class Glimpse : NoCopy {
   public:
     Glimpse(const File& file, Pages pages) : nbytes_(pages.nbytes()) {
         address_ = ::mmap(nullptr, nbytes_, PROT_NONE, MAP_SHARED, file.descriptor(),
                           static_cast<off_t>(pages.begin));
         if (address_ == MAP_FAILED) throw FileError(errno, file.path());
     }
-    Glimpse(const Glimpse&) = delete;
-    Glimpse& operator=(const Glimpse&) = delete;
     ~Glimpse() { ::munmap(address_, nbytes_); }
 
     [[nodiscard]] void* address() const noexcept { return address_; }
