@@ -174,12 +174,9 @@ std::int64_t opset_of(const onnx::Message& model) {
          "only"});
 }
 
-}  // namespace
-
-TypeChanges find_type_changes(const model::Document& document, const model::InlineTensors& inlines,
-                              const TypesOf& types_of) {
-    Candidates found =
-        source::guard_reads(document.source(), [&] { return find_candidates(document, inlines); });
+// The changes of these initializers. `keeps_names`: no node Cast follows.
+TypeChanges changes_of(const model::Document& document, Candidates& found, const TypesOf& types_of,
+                       bool keeps_names) {
     const std::vector<const DataTypeInfo*> types = types_of(found.names);
     TypeChanges changes;
     changes.has_candidates = !found.tensors.empty();
@@ -192,11 +189,11 @@ TypeChanges find_type_changes(const model::Document& document, const model::Inli
             const Candidate& each = found.tensors[i];
             const std::string& name = found.names[i];
             if (types[i] == nullptr || types[i] == each.type) continue;
-            if (each.is_fixed) fixed.push_back(name);
+            if (each.is_fixed && !keeps_names) fixed.push_back(name);
             if (each.graph != std::exchange(graph, each.graph)) {
                 changes.graphs.push_back({found.graphs[each.graph], {}});
             }
-            TypeChange change{name, name, each.type, types[i], each.type};
+            TypeChange change{name, name, each.type, types[i], keeps_names ? types[i] : each.type};
             const auto cast = found.casts.find(each.tensor.key());
             if (cast != found.casts.end()) {
                 change.old_name = change.name = cast->second.name;
@@ -215,6 +212,15 @@ TypeChanges find_type_changes(const model::Document& document, const model::Inli
     return changes;
 }
 
+}  // namespace
+
+TypeChanges find_type_changes(const model::Document& document, const model::InlineTensors& inlines,
+                              const TypesOf& types_of) {
+    Candidates found =
+        source::guard_reads(document.source(), [&] { return find_candidates(document, inlines); });
+    return changes_of(document, found, types_of, false);
+}
+
 TypeChanges find_weight_changes(const model::Document& document, const TypesOf& types_of,
                                 const std::optional<std::set<std::string, std::less<>>>& names) {
     Candidates found;
@@ -225,16 +231,7 @@ TypeChanges find_weight_changes(const model::Document& document, const TypesOf& 
             return names && !names->contains(tensor.name);
         });
     });
-    const std::vector<const DataTypeInfo*> types = types_of(found.names);
-    TypeChanges changes;
-    changes.has_candidates = !found.tensors.empty();
-    for (std::size_t i = 0; i < found.tensors.size(); ++i) {
-        const Candidate& each = found.tensors[i];
-        if (types[i] == nullptr || types[i] == each.type) continue;
-        changes.by_tensor.emplace(each.tensor.key(), TypeChange{found.names[i], found.names[i],
-                                                                each.type, types[i], each.type});
-    }
-    return changes;
+    return changes_of(document, found, types_of, true);
 }
 
 }  // namespace onnxmap::save
