@@ -1,12 +1,13 @@
 #include "base/error.hpp"
 
-#include <array>
+#include <algorithm>
 
 namespace onnxmap {
 
 namespace {
 constexpr std::size_t kMostQuoted = 200;
-}
+constexpr std::size_t kMostListed = 10;
+}  // namespace
 
 std::string escaped(std::string_view text, char quote) {
     constexpr std::string_view kHex = "0123456789abcdef";
@@ -33,6 +34,17 @@ std::string in_quotes(std::string_view text) {
     out += escaped(text.substr(0, kMostQuoted), '\'');
     out += cut ? "...'" : "'";
     return out;
+}
+
+std::string listed(std::span<const std::string_view> names) {
+    std::string text;
+    for (const std::string_view name : names.first(std::min(names.size(), kMostListed))) {
+        text += (text.empty() ? "" : ", ") + in_quotes(name);
+    }
+    if (names.size() > kMostListed) {
+        text += " and " + std::to_string(names.size() - kMostListed) + " more";
+    }
+    return text;
 }
 
 void TextPart::append_to(std::string& text) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ namespace onnxmap {
 
 /// Text of the input for an error text: control characters escaped, cut at 200 characters.
 [[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// The names for an error text: in_quotes() of at most ten of them.
+[[nodiscard]] std::string listed(std::span<const std::string_view> names);
 
 /// A part of a text: in_quotes() of it.
 struct Quoted {

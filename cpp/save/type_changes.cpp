@@ -22,8 +22,7 @@ using onnx::field;
 
 namespace {
 
-constexpr std::size_t kMostNamedHere = 10;  // in an error text
-constexpr std::int64_t kFirstCast = 6;      // earlier, its attribute `to` was a text
+constexpr std::int64_t kFirstCast = 6;  // earlier, its attribute `to` was a text
 
 // An initializer of a type that can be converted.
 struct Candidate {
@@ -161,15 +160,11 @@ std::int64_t opset_of(const onnx::Message& model) {
 }
 
 [[noreturn]] void refuse_fixed(const std::vector<std::string_view>& names) {
-    std::string text;
-    const std::size_t named = std::min(names.size(), kMostNamedHere);
-    for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
-    if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
     throw Error(
         "save.dtype",
         {"initializers that are inputs, whose name stands twice, or that training_info uses, "
          "cannot have another type: ",
-         text,
+         listed(names),
          "; drop_initializer_inputs() removes such inputs, or name the types of the others "
          "only"});
 }

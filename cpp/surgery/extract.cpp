@@ -21,19 +21,6 @@ using onnx::Message;
 
 namespace {
 
-constexpr std::size_t kMostNamed = 10;
-
-// Names for an error text.
-std::string listed(const std::vector<std::string_view>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
-        text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
-    }
-    if (names.size() > kMostNamed)
-        text += " and " + std::to_string(names.size() - kMostNamed) + " more";
-    return text;
-}
-
 // A node makes other values.
 struct RenamedOutputs : model::Rewrite {
     model::NameMap<std::string> names;
