@@ -25,9 +25,10 @@ T& made_once(std::atomic<T*>& place, Make&& make) {
     return *first;
 }
 
-/// The same with a default-constructed value.
+/// The same with a default-constructed value: the only one of its type.
 template <class T>
-T& made_once(std::atomic<T*>& place) {
+T& made_once() {
+    static constinit std::atomic<T*> place = nullptr;
     return made_once(place, [] { return std::make_unique<T>(); });
 }
 

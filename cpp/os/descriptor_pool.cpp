@@ -1,7 +1,6 @@
 #include "os/descriptor_pool.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -18,9 +17,7 @@ struct Pool {
     std::vector<PooledDescriptor*> oldest_first;
 };
 
-constinit std::atomic<Pool*> shared_pool = nullptr;
-
-Pool& pool() { return made_once(shared_pool); }
+Pool& pool() { return made_once<Pool>(); }
 
 }  // namespace
 

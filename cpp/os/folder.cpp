@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <tuple>
 #include <utility>
@@ -25,8 +24,6 @@ std::shared_ptr<const Descriptor> open_shared_descriptor(const std::string& path
 // Includes the path, because error texts show it. Leaves out size and time, which change with the
 // contents of the folder.
 using FolderKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
-using Folders = WeakRegistry<FolderKey, const Folder>;
-constinit std::atomic<Folders*> folders = nullptr;
 
 }  // namespace
 
@@ -68,7 +65,7 @@ Folder::Folder(std::string path) : path_(std::move(path)) {
 }
 
 std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
-    Folders& known_folders = made_once(folders);
+    auto& known_folders = made_once<WeakRegistry<FolderKey, const Folder>>();
     const auto key_of = [&](const FileIdentity& folder) {
         return FolderKey{folder.device, folder.inode, folder.born_ns, path};
     };

@@ -1,6 +1,5 @@
 #include "os/pooled_file.hpp"
 
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -22,9 +21,7 @@ struct PooledFiles {
     std::set<PooledFile*> all;
 };
 
-constinit std::atomic<PooledFiles*> all_pooled_files = nullptr;
-
-PooledFiles& pooled_files() { return made_once(all_pooled_files); }
+PooledFiles& pooled_files() { return made_once<PooledFiles>(); }
 
 class Name final : public FileLocator {
   public:

@@ -1,6 +1,5 @@
 #include "source/remote_file.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -22,9 +21,7 @@ constexpr ReadHabits kHabits{.at_once = 16, .nbytes = 8 << 20, .gap = 256 << 10}
 constexpr std::chrono::seconds kLookAtServerEvery{10};
 
 using RemoteFiles = os::WeakRegistry<std::string, const Source>;
-constinit std::atomic<RemoteFiles*> remote_files = nullptr;
-
-RemoteFiles& open_remote_files() { return made_once(remote_files); }
+RemoteFiles& open_remote_files() { return made_once<RemoteFiles>(); }
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "source/shared_source.hpp"
 
-#include <atomic>
 #include <utility>
 
 #include "base/made_once.hpp"
@@ -13,9 +12,7 @@ namespace {
 
 // By the state of the file, and whether the source is viewable().
 using Sources = os::WeakRegistry<std::pair<os::FileIdentity, bool>, const Source>;
-constinit std::atomic<Sources*> sources = nullptr;
-
-Sources& open_sources() { return made_once(sources); }
+Sources& open_sources() { return made_once<Sources>(); }
 
 }  // namespace
 

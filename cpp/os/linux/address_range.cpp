@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -31,9 +30,7 @@ struct Region {
     std::map<std::uintptr_t, std::uintptr_t> used;
 };
 
-constinit std::atomic<Region*> shared_region = nullptr;
-
-Region& region() { return made_once(shared_region); }
+Region& region() { return made_once<Region>(); }
 
 std::uintptr_t take_addresses(std::uint64_t nbytes) {
     if (nbytes > kLast - kFirst) throw std::bad_alloc();
