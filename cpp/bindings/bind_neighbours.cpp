@@ -45,7 +45,7 @@ bool is_plain(const py::bytes& location, const py::bytes& folder) {
         const save::Callbacks callbacks = save_callbacks(py::none());
         const std::string path(folder);
         const os::OutputFolder opened(path, path);
-        return save::DataNames("", callbacks).is_plain(opened, std::string(location));
+        return save::is_plain_location(opened, std::string(location), callbacks);
     } catch (const FileError&) {
         return false;  // there is no such folder
     }
@@ -53,7 +53,7 @@ bool is_plain(const py::bytes& location, const py::bytes& folder) {
 
 py::str name_after(const py::bytes& model, const py::bytes& name, std::size_t i) {
     const save::Callbacks callbacks = save_callbacks(py::none());
-    return to_str(save::DataNames(std::string(model), callbacks).name_after(std::string(name), i));
+    return to_str(save::data_name_after(std::string(model), std::string(name), i, callbacks));
 }
 
 }  // namespace

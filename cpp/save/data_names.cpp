@@ -47,6 +47,12 @@ bool is_of_data(std::string_view name) {
     return std::ranges::find(kOfData, extension) != kOfData.end();
 }
 
+bool is_data_name(const std::string& name, const Callbacks& callbacks) {
+    // onnx refuses two dots anywhere in a location.
+    return is_of_data(name) && is_text(name) && callbacks.is_printable(name) &&
+           name.find("..") == std::string::npos && name.size() <= kLongestName;
+}
+
 }  // namespace
 
 void check_data_location(const std::string& folder, const std::string& location) {
@@ -74,36 +80,33 @@ void check_text(const std::string& location) {
                  "choose another name"});
 }
 
-bool DataNames::is_data_name(const std::string& name) const {
-    // onnx refuses two dots anywhere in a location.
-    return is_of_data(name) && is_text(name) && callbacks_.is_printable(name) &&
-           name.find("..") == std::string::npos && name.size() <= kLongestName;
-}
-
-bool DataNames::is_plain(const os::OutputFolder& folder, const std::string& location) const {
+bool is_plain_location(const os::OutputFolder& folder, const std::string& location,
+                       const Callbacks& callbacks) {
     const std::string subfolder = folder_part(location);
     const bool is_hidden = location.starts_with('.') || location.find("/.") != std::string::npos;
-    return !is_hidden && is_data_name(location.substr(subfolder.size())) &&
+    return !is_hidden && is_data_name(location.substr(subfolder.size()), callbacks) &&
            (subfolder.empty() || has_object(folder, subfolder.substr(0, subfolder.size() - 1)));
 }
 
-std::string DataNames::name_after(const std::string& name, std::size_t i) const {
+std::string data_name_after(const std::string& model, const std::string& name, std::size_t i,
+                            const Callbacks& callbacks) {
     const std::string kept = name.substr(std::min(name.find_first_not_of('.'), name.size()));
     std::string made =
-        model_.substr(0, extension_of(model_)) + "." + kept + (is_of_data(kept) ? "" : ".data");
+        model.substr(0, extension_of(model)) + "." + kept + (is_of_data(kept) ? "" : ".data");
     // The data file of a view is a model itself.
-    if (i == 0 && !is_named_as_model(name) && is_data_name(made)) return made;
-    return model_ + (i < 2 ? "" : "." + std::to_string(i)) + ".data";
+    if (i == 0 && !is_named_as_model(name) && is_data_name(made, callbacks)) return made;
+    return model + (i < 2 ? "" : "." + std::to_string(i)) + ".data";
 }
 
-NewLocations DataNames::copied(const os::OutputFolder& folder,
-                               const std::set<std::string>& locations,
-                               const IsFree& is_free) const {
+NewLocations locations_beside(const std::string& model, const os::OutputFolder& folder,
+                              const std::set<std::string>& locations, const IsFree& is_free,
+                              const Callbacks& callbacks) {
     std::set<std::string> left;
-    std::set<std::string> taken{model_};
+    std::set<std::string> taken{model};
     for (const std::string& location : locations) {
         std::string plain = plain_location(location);
-        const bool is_kept = plain != model_ && is_plain(folder, plain) && is_free(plain);
+        const bool is_kept =
+            plain != model && is_plain_location(folder, plain, callbacks) && is_free(plain);
         (is_kept ? taken : left).insert(std::move(plain));
     }
     NewLocations named;
@@ -111,7 +114,7 @@ NewLocations DataNames::copied(const os::OutputFolder& folder,
         const std::string name = plain.substr(folder_part(plain).size());
         std::string made;
         for (std::size_t i = 0; made.empty() || taken.contains(made) || !is_free(made); ++i) {
-            made = name_after(name, i);
+            made = data_name_after(model, name, i, callbacks);
         }
         taken.insert(made);
         named[plain] = std::move(made);

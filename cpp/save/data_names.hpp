@@ -5,10 +5,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "os/output_folder.hpp"
 #include "save/callbacks.hpp"
@@ -25,32 +23,23 @@ void check_data_location(const std::string& folder, const std::string& location)
 /// Throws Error `save.data_name`.
 void check_text(const std::string& location);
 
-/// Chooses names for the data files of a model that comes into a folder.
-class DataNames {
-  public:
-    /// Whether a data file may have a location.
-    using IsFree = std::function<bool(const std::string&)>;
+// For the data files of a model that comes into a folder, where its name is `model`:
 
-    /// `model`: the name of the model in the folder.
-    DataNames(std::string model, const Callbacks& callbacks)
-        : model_(std::move(model)), callbacks_(callbacks) {}
+/// Whether a data file may keep its location, which has no `.` and `..`.
+[[nodiscard]] bool is_plain_location(const os::OutputFolder& folder, const std::string& location,
+                                     const Callbacks& callbacks);
 
-    /// Whether a data file may keep its location, which has no `.` and `..`.
-    [[nodiscard]] bool is_plain(const os::OutputFolder& folder, const std::string& location) const;
+/// The i-th name for a data file that cannot keep its own, the best first.
+[[nodiscard]] std::string data_name_after(const std::string& model, const std::string& name,
+                                          std::size_t i, const Callbacks& callbacks);
 
-    /// The i-th name for a data file that cannot keep its own, the best first.
-    [[nodiscard]] std::string name_after(const std::string& name, std::size_t i) const;
+/// Whether a data file may have a location.
+using IsFree = std::function<bool(const std::string&)>;
 
-    /// The new location of each data file that cannot keep its own.
-    [[nodiscard]] NewLocations copied(const os::OutputFolder& folder,
-                                      const std::set<std::string>& locations,
-                                      const IsFree& is_free) const;
-
-  private:
-    [[nodiscard]] bool is_data_name(const std::string& name) const;
-
-    std::string model_;
-    const Callbacks& callbacks_;
-};
+/// The new location of each data file that cannot keep its own.
+[[nodiscard]] NewLocations locations_beside(const std::string& model,
+                                            const os::OutputFolder& folder,
+                                            const std::set<std::string>& locations,
+                                            const IsFree& is_free, const Callbacks& callbacks);
 
 }  // namespace onnxmap::save

@@ -127,12 +127,12 @@ std::map<std::uint64_t, std::string> NameChecks::new_locations(
 
 NewLocations NameChecks::copied_locations(const std::set<std::string>& locations,
                                           const std::string& model) {
-    return DataNames(model, callbacks_).copied(*folder_, locations, free_for(model));
+    return locations_beside(model, *folder_, locations, free_for(model), callbacks_);
 }
 
 // Whether a location is free, or has a data file of the old model that no other model uses. The old
 // model is read only if something is there.
-DataNames::IsFree NameChecks::free_for(const std::string& model) {
+IsFree NameChecks::free_for(const std::string& model) {
     return [this, model,
             own = std::optional<std::set<FileKey>>()](const std::string& location) mutable {
         const std::string path = path_of(location);

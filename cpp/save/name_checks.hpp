@@ -60,8 +60,8 @@ class NameChecks {
         const std::map<std::uint64_t, std::string>& given, const std::string& model);
 
     /// The new locations of data files of a model that is saved as `model` from another folder, for
-    /// those that cannot keep their own: see DataNames, or the name is taken by something else than
-    /// a data file of only the old model.
+    /// those that cannot keep their own: see is_plain_location(), or the name is taken by something
+    /// else than a data file of only the old model.
     [[nodiscard]] NewLocations copied_locations(const std::set<std::string>& locations,
                                                 const std::string& model);
 
@@ -99,7 +99,7 @@ class NameChecks {
     void for_each_ep_context_path(const std::function<void(const std::string&)>& visit) const;
     void check_ep_contexts(const Locations& data) const;
     [[nodiscard]] bool replaces(const std::string& location, const std::string& path) const;
-    [[nodiscard]] DataNames::IsFree free_for(const std::string& model);
+    [[nodiscard]] IsFree free_for(const std::string& model);
     [[nodiscard]] const Neighbours& others(const Locations& replaced);
     [[nodiscard]] const Neighbours& neighbours_in(Folders folders);
     [[nodiscard]] std::set<FileKey> data_of(const std::string& model) const;

@@ -43,48 +43,50 @@ TEST_CASE("data_names: a name stays only if it is plainly that of a data file") 
     folder.write("sub/file", "");
     const os::OutputFolder open(folder.path().string(), "");
     const save::Callbacks all = sees_all();
-    const save::DataNames names("n.onnx", all);
     for (const char* plain :
          {"w.data", "W.DATA", "layers.0.weight", "m.onnx_data_12", "sub/w.bin", "sub/file/w.bin"}) {
         CAPTURE(plain);
-        CHECK(names.is_plain(open, plain));
+        CHECK(save::is_plain_location(open, plain, all));
     }
     for (const char* other :
          {"numpy.py", "Makefile", ".data", "..data", ".ssh/w.data", "sub/.w.data", "w..data",
           "w.data\n", "no/w.data", "w.onnx_data_", "w.onnx_data_x", "w.\xff.data"}) {
         CAPTURE(other);
-        CHECK(!names.is_plain(open, other));
+        CHECK(!save::is_plain_location(open, other, all));
     }
     save::Callbacks none;
     none.is_printable = [](std::string_view) { return false; };
-    CHECK(!save::DataNames("n.onnx", none).is_plain(open, "w.data"));
+    CHECK(!save::is_plain_location(open, "w.data", none));
 }
 
 TEST_CASE("data_names: names for those that cannot keep theirs") {
     const save::Callbacks all = sees_all();
-    const save::DataNames names("n.onnx", all);
-    CHECK(names.name_after(".bashrc", 0) == "n.bashrc.data");
-    CHECK(names.name_after("w.bin", 0) == "n.w.bin");
-    CHECK(names.name_after("view.ONNX", 0) == "n.onnx.data");
-    CHECK(names.name_after("w..bin", 0) == "n.onnx.data");
-    CHECK(names.name_after("w", 1) == "n.onnx.data");
-    CHECK(names.name_after("w", 2) == "n.onnx.2.data");
+    const auto name_after = [&](const std::string& name, std::size_t i) {
+        return save::data_name_after("n.onnx", name, i, all);
+    };
+    CHECK(name_after(".bashrc", 0) == "n.bashrc.data");
+    CHECK(name_after("w.bin", 0) == "n.w.bin");
+    CHECK(name_after("view.ONNX", 0) == "n.onnx.data");
+    CHECK(name_after("w..bin", 0) == "n.onnx.data");
+    CHECK(name_after("w", 1) == "n.onnx.data");
+    CHECK(name_after("w", 2) == "n.onnx.2.data");
 }
 
 TEST_CASE("data_names: spellings of one location get one new one, and no name is given twice") {
     const TemporaryFolder folder;
     const os::OutputFolder open(folder.path().string(), "");
     const save::Callbacks all = sees_all();
-    const save::DataNames names("n.onnx", all);
     const std::set<std::string> locations = {"a.py", "./a.py", "x/a.py", "n.a.py.data", "w.data"};
-    const auto copied = names.copied(open, locations, [](const std::string&) { return true; });
+    const auto copied = save::locations_beside(
+        "n.onnx", open, locations, [](const std::string&) { return true; }, all);
     CHECK(copied.size() == 3);
     CHECK(copied.at("a.py") == "n.onnx.data");
     CHECK(copied.at("./a.py") == "n.onnx.data");
     CHECK(copied.at("x/a.py") == "n.onnx.2.data");
-    const auto taken = names.copied(open, {"w.data"}, [](const std::string& name) {
+    const auto is_free = [](const std::string& name) {
         return name != "w.data" && name != "n.w.data";
-    });
+    };
+    const auto taken = save::locations_beside("n.onnx", open, {"w.data"}, is_free, all);
     CHECK(taken.at("w.data") == "n.onnx.data");
 }
 
