@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "model/copy_message.hpp"
 #include "model/message_walk.hpp"
 #include "save/external_use.hpp"
@@ -12,18 +13,6 @@
 namespace onnxmap::save {
 
 using onnx::field;
-
-namespace {
-
-std::optional<tensor::ExternalEntry> place_if_valid(const model::Tensor& tensor) {
-    try {
-        return tensor.external();
-    } catch (const Error&) {
-        return std::nullopt;
-    }
-}
-
-}  // namespace
 
 Role role_of(std::string_view path) {
     if (path.ends_with(".t")) return Role::attribute;
@@ -47,6 +36,9 @@ bool has_new_place(const model::Document& document, const model::Tensor& tensor)
     if (document.edits().is_added(message.key())) return true;
     if (!document.edits().any()) return false;
     const model::Tensor loaded(document, onnx::Message(message.table(), message.loaded()));
+    const auto place_if_valid = [](const model::Tensor& each) {
+        return if_possible([&] { return each.external(); }).value_or(std::nullopt);
+    };
     return place_if_valid(loaded) != place_if_valid(tensor);
 }
 
