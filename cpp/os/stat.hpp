@@ -7,8 +7,16 @@
 
 namespace onnxmap::os {
 
-[[nodiscard]] inline std::int64_t nanoseconds(const timespec& time) noexcept {
+/// Of a `timespec`, or what a call of the system has instead.
+template <class Time>
+[[nodiscard]] std::int64_t nanoseconds(const Time& time) noexcept {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+[[nodiscard]] inline FileKind kind_of(unsigned mode) noexcept {
+    if (S_ISREG(mode)) return FileKind::regular;
+    if (S_ISDIR(mode)) return FileKind::folder;
+    return S_ISLNK(mode) ? FileKind::link : FileKind::other;
 }
 
 /// When the content, or anything else, of the object of a `struct stat` was changed last. macOS has
@@ -34,13 +42,9 @@ template <class Status>
     } else {
         modified_ns = nanoseconds(status.st_mtim);
     }
-    const FileKind kind = S_ISREG(status.st_mode)   ? FileKind::regular
-                          : S_ISDIR(status.st_mode) ? FileKind::folder
-                          : S_ISLNK(status.st_mode) ? FileKind::link
-                                                    : FileKind::other;
     return {{number(status.st_dev), number(status.st_ino), number(status.st_size), modified_ns,
              born_ns},
-            kind,
+            kind_of(status.st_mode),
             number(status.st_nlink),
             number(status.st_blocks),
             status.st_mode & 0777U,

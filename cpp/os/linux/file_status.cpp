@@ -9,22 +9,9 @@
 #include <climits>
 
 #include "base/error.hpp"
+#include "os/stat.hpp"
 
 namespace onnxmap::os {
-
-namespace {
-
-std::int64_t nanoseconds(const struct statx_timestamp& time) noexcept {
-    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
-FileKind kind_of(unsigned mode) noexcept {
-    if (S_ISREG(mode)) return FileKind::regular;
-    if (S_ISDIR(mode)) return FileKind::folder;
-    return S_ISLNK(mode) ? FileKind::link : FileKind::other;
-}
-
-}  // namespace
 
 FileStatus status_of(int descriptor, const std::string& path) {
     struct statx status{};
