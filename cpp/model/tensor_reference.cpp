@@ -84,7 +84,7 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
     if (!source.remote_state().empty()) return found;
     const auto file = file_of(source);
     if (!file) return std::nullopt;
-    found.has_hard_links = file->has_hard_links();
+    found.has_hard_links = file->status().names > 1;
     Folders folders = store.external.folders();
     if (!is_external) {
         if (auto own = folder_at(folder)) folders.push_back(std::move(own));

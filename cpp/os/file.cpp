@@ -57,7 +57,7 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
             throw FileError(errno, path_);
         }
         if (count == 0) {
-            check_same_state(path_, identity_, identity_now());
+            check_same_state(path_, identity_, status().identity);
             Error error("file.changed", {Quoted(path_), " ends before its ", size(), " bytes"});
             error.file = path_;
             error.offset = offset;
@@ -67,10 +67,6 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
         out = out.subspan(static_cast<std::size_t>(count));
     }
 }
-
-FileIdentity File::identity_now() const { return status_of(descriptor(), path_).identity; }
-
-bool File::has_hard_links() const { return status_of(descriptor(), path_).names > 1; }
 
 bool File::on_network() const noexcept { return os::on_network(descriptor()); }
 

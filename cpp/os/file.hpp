@@ -35,11 +35,8 @@ class File {
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
     [[nodiscard]] std::uint64_t size() const noexcept { return identity_.size; }
 
-    /// The identity now. Throws FileError.
-    [[nodiscard]] FileIdentity identity_now() const;
-
-    /// Whether the file has another hard link now. Throws FileError.
-    [[nodiscard]] bool has_hard_links() const;
+    /// The status now. Throws FileError.
+    [[nodiscard]] FileStatus status() const { return status_of(descriptor(), path_); }
 
     /// Fills `out` from `offset` on. Throws FileError, and Error `file.changed` if the file is now
     /// too short.

@@ -148,7 +148,7 @@ void PooledFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
 void PooledFile::check_unchanged() const {
     std::optional<FileIdentity> now;
     if (const auto file = find()) {
-        now = file->identity_now();
+        now = file->status().identity;
     } else {
         for (const auto& locator : locators()) {
             now = find_same_file(*locator, identity_);
