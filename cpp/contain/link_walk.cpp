@@ -24,13 +24,11 @@ LinkWalk::LinkWalk(std::vector<std::shared_ptr<const os::Folder>> roots, bool fo
 }
 
 void LinkWalk::push(std::string_view path) {
-    while (!path.empty()) {
-        const std::size_t slash = path.rfind('/');
-        const std::string_view name =
-            slash == std::string_view::npos ? path : path.substr(slash + 1);
+    const auto later = static_cast<std::ptrdiff_t>(pending_.size());
+    os::for_each_component(path, "/", [&](std::string_view name) {
         if (!name.empty() && name != ".") pending_.emplace_back(name);
-        path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-    }
+    });
+    std::reverse(pending_.begin() + later, pending_.end());
 }
 
 void LinkWalk::count_step() {

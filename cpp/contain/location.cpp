@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "base/error.hpp"
+#include "os/folder.hpp"
 
 namespace onnxmap::contain {
 
@@ -55,19 +56,10 @@ const char* other_meaning(std::string_view name) {
     return is_device ? "opens a device" : nullptr;
 }
 
-template <class Visit>
-void for_each_component(std::string_view path, std::string_view separators, Visit&& visit) {
-    for (std::size_t begin = 0; begin <= path.size();) {
-        const std::size_t end = std::min(path.find_first_of(separators, begin), path.size());
-        visit(path.substr(begin, end - begin));
-        begin = end + 1;
-    }
-}
-
 // How deep below its folder a location is. A location that leaves the folder on the way is unsafe.
 std::int64_t depth_of(std::string_view location, std::string_view separators) {
     std::int64_t depth = 0;
-    for_each_component(location, separators, [&](std::string_view name) {
+    os::for_each_component(location, separators, [&](std::string_view name) {
         if (name == "..") {
             if (--depth < 0) unsafe("outside the model directory");
         } else if (!name.empty() && name != ".") {
@@ -96,10 +88,10 @@ void check_location(std::string_view location) {
     const std::int64_t depth = depth_of(location, kPosix);
     static_cast<void>(depth_of(location, kWindows));
     if (location.size() > kLongestPath) no_file("is too long");
-    for_each_component(location, kPosix, [](std::string_view name) {
+    os::for_each_component(location, kPosix, [](std::string_view name) {
         if (name.size() > kLongestName) no_file("is too long");
     });
-    for_each_component(location, kWindows, [](std::string_view name) {
+    os::for_each_component(location, kWindows, [](std::string_view name) {
         if (const char* const meaning = other_meaning(name)) {
             unsafe(in_quotes(name) + " is a reserved name: Windows " + meaning,
                    "rename the file, and change the location in the model");

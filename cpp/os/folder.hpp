@@ -1,6 +1,7 @@
 // A folder that was opened once and stays the same, even if its name changes.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +50,17 @@ void for_each_name(const Descriptor& folder, const std::string& path, const Visi
 
 /// The path of a location beneath a folder; the location itself if it is absolute.
 [[nodiscard]] std::string joined(const std::string& folder, std::string_view location);
+
+/// Calls visit(name) for each component of a path. A component is empty before, after and between
+/// separators that have nothing there.
+template <class Visit>
+void for_each_component(std::string_view path, std::string_view separators, Visit&& visit) {
+    for (std::size_t begin = 0; begin <= path.size();) {
+        const std::size_t end = std::min(path.find_first_of(separators, begin), path.size());
+        visit(path.substr(begin, end - begin));
+        begin = end + 1;
+    }
+}
 
 /// The part of the text `path` below `folder`. Nothing if `path` does not begin with `folder`.
 [[nodiscard]] std::optional<std::string_view> path_below(std::string_view path,

@@ -56,11 +56,9 @@ bool is_data_name(const std::string& name, const Callbacks& callbacks) {
 }  // namespace
 
 void check_data_location(const std::string& folder, const std::string& location) {
-    for (std::size_t begin = 0; begin <= location.size();) {
-        const std::size_t end = std::min(location.find('/', begin), location.size());
-        if (end - begin > kLongestName) throw FileError(ENAMETOOLONG, joined(folder, location));
-        begin = end + 1;
-    }
+    os::for_each_component(location, "/", [&](std::string_view name) {
+        if (name.size() > kLongestName) throw FileError(ENAMETOOLONG, joined(folder, location));
+    });
     try {
         contain::check_location(location);
     } catch (const contain::LocationFault& fault) {

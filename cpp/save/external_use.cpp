@@ -1,12 +1,12 @@
 #include "save/external_use.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "model/message_walk.hpp"
+#include "os/folder.hpp"
 #include "os/pooled_file.hpp"
 #include "save/view_models.hpp"
 #include "source/read_guard.hpp"
@@ -16,17 +16,14 @@ namespace onnxmap::save {
 std::string plain_location(std::string_view location) {
     std::vector<std::string_view> parts;
     std::string plain(location.starts_with('/') ? "/" : "");
-    while (!location.empty()) {
-        const std::size_t end = std::min(location.find('/'), location.size());
-        const std::string_view part = location.substr(0, end);
-        location.remove_prefix(std::min(end + 1, location.size()));
-        if (part.empty() || part == ".") continue;
+    os::for_each_component(location, "/", [&](std::string_view part) {
+        if (part.empty() || part == ".") return;
         if (part == ".." && !parts.empty() && parts.back() != "..") {
             parts.pop_back();
         } else {
             parts.push_back(part);
         }
-    }
+    });
     for (const std::string_view part : parts) {
         plain.append(part) += '/';
     }

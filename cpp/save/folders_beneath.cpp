@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "os/folder.hpp"
 
 namespace onnxmap::save {
 
@@ -22,20 +23,16 @@ void FoldersBeneath::remove() noexcept {
 
 OpenFolder FoldersBeneath::open(OpenFolder base, const std::string& location,
                                 const std::string& path) {
-    const std::string folders = folder_part(location);
     std::vector<OpenFolder> way{std::move(base)};
-    for (std::size_t begin = 0; begin < folders.size();) {
-        const std::size_t end = folders.find('/', begin);
-        const std::string name = folders.substr(begin, end - begin);
-        begin = end + 1;
-        if (name.empty() || name == ".") continue;
+    os::for_each_component(folder_part(location), "/", [&](std::string_view name) {
+        if (name.empty() || name == ".") return;
         if (name != "..") {
-            way.push_back(enter(way.back(), name, location, path));
-            continue;
+            way.push_back(enter(way.back(), std::string(name), location, path));
+            return;
         }
         way.pop_back();
         if (way.empty()) throw FileError(EINVAL, path);
-    }
+    });
     return way.back();
 }
 
