@@ -92,19 +92,13 @@ void for_each_part(const std::vector<Joined>& ranges, const Pause& pause, Work&&
 
 void prefetch(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
               const Pause& pause) {
-    for_each_part(joined_ranges(initializers, positions), pause,
-                  [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                      source::prefetch(source, offset, nbytes);
-                  });
+    for_each_part(joined_ranges(initializers, positions), pause, source::prefetch);
 }
 
 void evict(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
            const Pause& pause) {
     const std::vector<Joined> ranges = joined_ranges(initializers, positions);
-    for_each_part(ranges, pause,
-                  [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                      source::evict(source, offset, nbytes);
-                  });
+    for_each_part(ranges, pause, source::evict);
     // Through a mapping, each absent header is read with the whole read-ahead around it. If headers
     // are close together, that is the fastest way to read them.
     for (const Joined& range : ranges) {
