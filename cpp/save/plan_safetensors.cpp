@@ -164,11 +164,8 @@ void SavePlan::add_safetensors(std::size_t group) {
 safetensors::Metadata SavePlan::weights_metadata() const {
     safetensors::Metadata metadata;
     std::set<std::string> keys;
-    const model::Document& document = *models_.front().planned.document;
-    const onnx::Message root = document.root();
-    root.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
-        if (row != &field<"ModelProto.metadata_props">) return;
-        const onnx::Message entry = root.inner(*row, value);
+    const onnx::Message root = models_.front().planned.document->root();
+    root.for_each_child(field<"ModelProto.metadata_props">, [&](const onnx::Message& entry) {
         const std::string key(entry.text(field<"StringStringEntryProto.key">));
         const std::string text(entry.text(field<"StringStringEntryProto.value">));
         if (!is_utf8(key) || !is_utf8(text)) {

@@ -28,9 +28,7 @@ TensorEdits::Metadata other_entries(const onnx::Message& tensor) {
     constexpr std::array<std::string_view, 5> kOfPlace = {"location", "offset", "length",
                                                           "checksum", "basepath"};
     TensorEdits::Metadata entries;
-    tensor.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
-        if (row != &field<"TensorProto.external_data">) return;
-        const onnx::Message entry = tensor.inner(*row, value);
+    tensor.for_each_child(field<"TensorProto.external_data">, [&](const onnx::Message& entry) {
         const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
         if (std::ranges::find(kOfPlace, key) != kOfPlace.end()) return;
         if (key.starts_with(kPrepacked)) return;
