@@ -168,7 +168,7 @@ Header parse_header(std::string_view json, std::uint64_t data_nbytes) {
         }
         if (has_metadata) reader.fail("the header has __metadata__ twice");
         has_metadata = true;
-        if (reader.take_null()) return;
+        if (reader.take_word("null")) return;
         const std::uint64_t begin = reader.offset();
         reader.for_each_member([&](const std::string& name) {
             static_cast<void>(reader.string());

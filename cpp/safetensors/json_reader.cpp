@@ -69,8 +69,6 @@ bool JsonReader::take_word(std::string_view word) noexcept {
     return true;
 }
 
-bool JsonReader::take_null() { return take_word("null"); }
-
 void JsonReader::begin_list(char open) {
     expect(open);
     if (++depth_ > kMostDepth) fail("lists and objects are nested more than 127 deep");
@@ -179,7 +177,7 @@ void JsonReader::skip_value() {
         case '"': static_cast<void>(string()); return;
         default: break;
     }
-    if (!take_word("true") && !take_word("false") && !take_null()) skip_number();
+    if (!take_word("true") && !take_word("false") && !take_word("null")) skip_number();
 }
 
 void JsonReader::end() {

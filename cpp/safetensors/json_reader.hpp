@@ -49,8 +49,8 @@ class JsonReader {
     [[nodiscard]] std::string string();
     /// An integer from 0 to 2^64 - 1.
     [[nodiscard]] std::uint64_t integer();
-    /// Whether the next value is null, which is then read.
-    [[nodiscard]] bool take_null();
+    /// Whether the next value is this word, such as null, which is then read.
+    [[nodiscard]] bool take_word(std::string_view word) noexcept;
     void skip_value();
     /// Only blanks are left.
     void end();
@@ -65,7 +65,6 @@ class JsonReader {
     [[nodiscard]] char next() noexcept;
     [[nodiscard]] bool take(char wanted) noexcept;
     void expect(char wanted);
-    [[nodiscard]] bool take_word(std::string_view word) noexcept;
     void begin_list(char open);
     [[nodiscard]] std::uint32_t four_digits();
     void append_escape(std::string& out);
