@@ -2,6 +2,7 @@
 
 #include <csetjmp>
 
+#include "os/early_tls.hpp"
 #include "os/fault_handler.hpp"
 #include "os/zeroed_pages.hpp"
 
@@ -9,12 +10,7 @@ namespace onnxmap::os {
 
 namespace {
 
-// In the first block of thread-local memory, because the handler must not allocate it. (musl has no
-// such block for libraries that are loaded later.)
-#ifdef __GLIBC__
-[[gnu::tls_model("initial-exec")]]
-#endif
-thread_local FaultGuard* innermost = nullptr;
+ONNXMAP_EARLY_TLS thread_local FaultGuard* innermost = nullptr;
 
 // The place where a thread continues after it hits lost pages of a region.
 struct JumpTarget {
@@ -22,10 +18,7 @@ struct JumpTarget {
     JumpTarget* outer;
     sigjmp_buf jump;
 };
-#ifdef __GLIBC__
-[[gnu::tls_model("initial-exec")]]
-#endif
-thread_local JumpTarget* jump_target = nullptr;
+ONNXMAP_EARLY_TLS thread_local JumpTarget* jump_target = nullptr;
 
 }  // namespace
 

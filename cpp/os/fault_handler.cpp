@@ -10,6 +10,7 @@
 
 #include "base/no_copy.hpp"
 #include "os/coarse_clock.hpp"
+#include "os/early_tls.hpp"
 #include "os/fault_guard.hpp"
 #include "os/fault_signal.hpp"
 #include "os/fork_safe_mutex.hpp"
@@ -20,14 +21,6 @@ namespace onnxmap::os {
 namespace {
 
 using Action = struct sigaction;
-
-// The handler must not allocate thread-local memory. (musl has this model only for code that is
-// linked with the program.)
-#ifdef __GLIBC__
-#define ONNXMAP_EARLY_TLS [[gnu::tls_model("initial-exec")]]
-#else
-#define ONNXMAP_EARLY_TLS
-#endif
 
 // The handlers that are called after ours. Published as a whole, because handlers may read it at
 // any time.

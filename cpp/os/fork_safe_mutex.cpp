@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "os/early_tls.hpp"
 #include "os/fault_guard.hpp"
 #include "os/zeroed_pages.hpp"
 
@@ -18,10 +19,7 @@ constexpr std::uint32_t kForking = 1U << 31;
 // The number of threads that hold a mutex or wait for one, and the bit kForking.
 constinit std::atomic<std::uint32_t> holders = 0;
 
-#ifdef __GLIBC__
-[[gnu::tls_model("initial-exec")]]
-#endif
-thread_local std::uint32_t held = 0;  // by this thread
+ONNXMAP_EARLY_TLS thread_local std::uint32_t held = 0;  // by this thread
 
 // A thread that holds a mutex may take another one during a fork: the fork waits for both.
 void enter() noexcept {
