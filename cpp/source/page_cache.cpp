@@ -76,7 +76,6 @@ std::uint64_t read_ahead_nbytes(const Source& source) {
 }
 
 std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-    if (!source.in_file()) return source.viewable() ? nbytes : 0;
     const std::uint64_t end = offset + nbytes;
     std::uint64_t sum = 0;
     for_each_page_run(source, offset, end,
