@@ -20,7 +20,6 @@
 #include "save/check_loaded.hpp"
 #include "save/named_files.hpp"
 #include "save/save_models.hpp"
-#include "save/tensor_roles.hpp"
 #include "surgery/weights_in_nodes.hpp"
 
 namespace onnxmap::bindings {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "model/copy_message.hpp"
 #include "model/edit_message.hpp"
 #include "model/ep_context.hpp"
 #include "model/message_walk.hpp"
@@ -103,6 +104,28 @@ void rename_locations(const model::Document& document, const NewLocations& names
     for (const NewText& each : found) {
         model::set_value(document, each.message, each.row, model::text_value(each.row, each.text));
     }
+}
+
+std::map<std::uint64_t, std::string> take_locations(const model::Document& document) {
+    std::map<std::uint64_t, std::string> locations;
+    std::vector<onnx::Message> found;
+    std::uint64_t position = 0;
+    model::for_each_tensor(document, [&](const std::string&, const onnx::Message& message) {
+        const std::uint64_t here = position++;
+        const model::Tensor tensor(document, message);
+        const tensor::Header& header = tensor.header();
+        if (!header.external || (!header.raw_data && header.typed_fields == 0)) return;
+        locations.emplace(here, plain_location(tensor.external()->location));
+        found.push_back(message);
+    });
+    for (const onnx::Message& message : found) {
+        const auto rows = onnx::Pieces::rows(message.table(), field<"TensorProto.external_data">) |
+                          onnx::Pieces::rows(message.table(), field<"TensorProto.data_location">);
+        document.editable().set(message, model::fields_of(message)->replace(rows, std::nullopt, {}),
+                                rows);
+        static_cast<void>(model::Tensor(document, message.current()).values());
+    }
+    return locations;
 }
 
 }  // namespace onnxmap::save

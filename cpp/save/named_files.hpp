@@ -1,6 +1,7 @@
 // The files that a model names: those of external data, and those of EPContext nodes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -23,5 +24,10 @@ namespace onnxmap::save {
 
 /// Edits the model: replaces locations by new ones.
 void rename_locations(const model::Document& document, const NewLocations& names);
+
+/// Removes the locations of tensors that have values as well, which then count: so onnx's
+/// convert_model_to_external_data leaves them. Returns the locations by the positions of the
+/// tensors among all of the document. Throws Error `ext.*`; `tensor.*` if the values do not fit.
+[[nodiscard]] std::map<std::uint64_t, std::string> take_locations(const model::Document& document);
 
 }  // namespace onnxmap::save

@@ -1,11 +1,73 @@
 // Where the values of one tensor go: a function for each way to treat external data.
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "save/save_plan.hpp"
-#include "save/tensor_roles.hpp"
+#include "source/owned_bytes.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::save {
+
+enum class Role { initializer, attribute, other };
+
+namespace {
+
+// What the last step of a tensor's path says it is.
+Role role_of(std::string_view path) {
+    if (path.ends_with(".t")) return Role::attribute;
+    if (!path.ends_with(']')) return Role::other;  // a part of a sparse tensor
+    path = path.substr(0, path.rfind('['));
+    const std::string_view field = path.substr(path.rfind('.') + 1);
+    if (field == "initializer") return Role::initializer;
+    return field == "tensors" ? Role::attribute : Role::other;
+}
+
+// Whether the tensor, or the one whose place it took, had external data when the document was
+// loaded.
+bool was_external(const model::Edits& edits, const onnx::Message& tensor) {
+    const onnx::Message first = edits.first_in_place(tensor);
+    const bool is_other = first.key() != tensor.key();
+    return (is_other || tensor.edited()) &&
+           tensor::read_header(onnx::Message(tensor.table(), first.loaded())).external;
+}
+
+// Whether an edit made a tensor with external data, or gave it another place for them.
+bool has_new_place(const model::Document& document, const model::Tensor& tensor) {
+    const onnx::Message& message = tensor.message();
+    if (!tensor.header().external) return false;
+    if (document.edits().is_added(message.key())) return true;
+    if (!document.edits().any()) return false;
+    const model::Tensor loaded(document, onnx::Message(message.table(), message.loaded()));
+    const auto place_if_valid = [](const model::Tensor& each) {
+        return if_possible([&] { return each.external(); }).value_or(std::nullopt);
+    };
+    return place_if_valid(loaded) != place_if_valid(tensor);
+}
+
+// The values as raw_data has them, decoded into memory. Throws Error `tensor.*`.
+tensor::Payload decoded(tensor::Values values) {
+    return source::guard_reads(values.source(), [&] {
+        values.check_count();
+        auto bytes = std::make_shared<source::OwnedBytes>(
+            tensor::packed_nbytes(values.count(), values.type().bits));
+        values.read_packed(bytes->writable());
+        return tensor::Payload{bytes, 0, bytes->size()};
+    });
+}
+
+// The same; nothing if they are not valid.
+std::optional<tensor::Payload> decoded_if_valid(tensor::Values values) {
+    try {
+        return decoded(std::move(values));
+    } catch (const Error& error) {
+        if (!error.code.starts_with("tensor.")) throw;
+        return std::nullopt;
+    }
+}
+
+}  // namespace
 
 class SavePlan::TensorPlan {
   public:
