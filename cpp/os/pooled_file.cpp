@@ -141,10 +141,6 @@ std::shared_ptr<const File> PooledFile::open() const {
     return file;
 }
 
-void PooledFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
-    open()->read(offset, out);
-}
-
 void PooledFile::check_unchanged() const {
     std::optional<FileIdentity> now;
     if (const auto file = find()) {

@@ -3,10 +3,8 @@
 // A file to which this process appends has not changed for those who hold it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +47,6 @@ class PooledFile : NoCopy {
     PooledFile(File file, std::shared_ptr<const FileLocator> locator);
     ~PooledFile();
 
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
     /// The identity when the file was first opened.
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
 
@@ -59,9 +56,6 @@ class PooledFile : NoCopy {
     /// Returns the open file. Throws Error `file.changed` if no locator leads to it any longer, and
     /// FileError if the process has no descriptor left.
     [[nodiscard]] std::shared_ptr<const File> open() const;
-
-    /// Like File::read.
-    void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
     /// Throws Error `file.changed` if anything but an own append has changed the state of the file.
     /// A file that was deleted, or replaced under its name, has not changed for those who have it

@@ -79,7 +79,7 @@ class Source : NoCopy {
 
     /// Reads like read(), but a file is read by a system call, not through its mapping.
     virtual void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
-        file_ ? file_->read(offset, out) : read(offset, out);
+        file_ ? file_->open()->read(offset, out) : read(offset, out);
     }
 
     [[nodiscard]] virtual ReadHabits read_habits() const;
