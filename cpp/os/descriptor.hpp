@@ -17,8 +17,6 @@ class Descriptor {
         std::swap(number_, other.number_);
         return *this;
     }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor() {
         if (number_ < 0) return;
         const int kept = errno;  // the failure before this close may still be reported

@@ -56,9 +56,6 @@ class FileContent {
         FileContent(std::move(other)).swap(*this);
         return *this;
     }
-    FileContent(const FileContent&) = delete;
-    FileContent& operator=(const FileContent&) = delete;
-    ~FileContent() = default;
 
     /// Adds a copy of the bytes. Small copies share memory.
     void copy(ByteView bytes);
