@@ -69,16 +69,6 @@ LoadedFiles external_use(const model::Document& document) {
     return with_unused_bytes(finder.files());
 }
 
-void open_loaded_files(const model::Document& document) {
-    model::for_each_loaded_tensor(document, [&](const std::string&, const onnx::Message& message) {
-        try {
-            static_cast<void>(model::Tensor(document, message).open_external());
-        } catch (const Error&) {
-            // Reading the tensor raises the error.
-        }
-    });
-}
-
 std::set<std::string> external_locations(const model::Document& document) {
     std::set<std::string> locations;
     const auto add = [&](const std::string&, const onnx::Message& message) {

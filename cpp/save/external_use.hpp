@@ -56,11 +56,6 @@ class FileFinder {
 /// `tensor.*`, and FileError.
 [[nodiscard]] LoadedFiles external_use(const model::Document& document);
 
-/// Opens the data files of a model as it was loaded, without its edits, so that it can read them
-/// even if they or the model are replaced. Leaves out files that cannot be opened. Throws
-/// FileError.
-void open_loaded_files(const model::Document& document);
-
 /// The locations that the external tensors of a model name, as the model has them. Opens no file.
 [[nodiscard]] std::set<std::string> external_locations(const model::Document& document);
 

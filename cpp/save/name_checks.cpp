@@ -51,12 +51,6 @@ bool is_from_file(const model::Document& document) {
     return document.source().identity() && !document.store().external.folder().model_path.empty();
 }
 
-std::string plain_path(const std::string& path) {
-    std::string plain = plain_location(path);
-    const auto key = plain == path ? std::nullopt : key_at(plain);
-    return key && key == key_at(path) ? plain : path;
-}
-
 NameChecks::NameChecks(OpenFolder folder, std::string folder_path, Locations models,
                        std::vector<DocumentPtr> documents, const Callbacks& callbacks)
     : folder_(std::move(folder)),

@@ -27,9 +27,6 @@ using Locations = std::vector<std::string>;  // beneath the folder of the models
 /// Whether a document was loaded from a local file.
 [[nodiscard]] bool is_from_file(const model::Document& document);
 
-/// The path without `.` and `..`, unless links make that another file.
-[[nodiscard]] std::string plain_path(const std::string& path);
-
 class NameChecks {
   public:
     /// `folder`: at `folder_path`, which has no slash at its end. `models`: the names of the files

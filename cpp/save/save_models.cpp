@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/message_walk.hpp"
 #include "safetensors/header.hpp"
 #include "save/data_names.hpp"
 #include "save/destination.hpp"
@@ -44,6 +45,13 @@ std::uint64_t unused_of(const ByteRanges& used, std::uint64_t nbytes) {
     return unused;
 }
 
+// The path without `.` and `..`, unless links make that another file.
+std::string plain_path(const std::string& path) {
+    std::string plain = plain_location(path);
+    const auto key = plain == path ? std::nullopt : key_at(plain);
+    return key && key == key_at(path) ? plain : path;
+}
+
 UnusedBytes unused_of(const LoadedFiles& files) {
     UnusedBytes unused;
     for (const auto& [path, file] : files) {
@@ -53,6 +61,18 @@ UnusedBytes unused_of(const LoadedFiles& files) {
         unused.emplace_back(plain_path(path), unused_of(used, file.source->size()));
     }
     return unused;
+}
+
+// Opens the data files of a model as it was loaded, without its edits, so that it can read them
+// even if they or the model are replaced. Leaves out files that cannot be opened. Throws FileError.
+void open_loaded_files(const model::Document& document) {
+    model::for_each_loaded_tensor(document, [&](const std::string&, const onnx::Message& message) {
+        try {
+            static_cast<void>(model::Tensor(document, message).open_external());
+        } catch (const Error&) {
+            // Reading the tensor raises the error.
+        }
+    });
 }
 
 void encode(FileContent& model, const SaveRequest::Encode& encoder) {
