@@ -13,12 +13,6 @@ namespace {
 
 constexpr int kLevelsAbove = 3;
 
-const std::string* found(const std::map<FileKey, std::string>& known, const std::string& path) {
-    const auto here = key_at(path, os::AtLink::the_link);
-    const auto place = here ? known.find(*here) : known.end();
-    return place == known.end() ? nullptr : &place->second;
-}
-
 std::int64_t changed_at(const std::string& path) {
     return path.empty() ? -1 : os::last_change_of(path).value_or(0);
 }
@@ -45,13 +39,21 @@ void add(Neighbours& neighbours, const std::string& path, bool counts, const Cal
 
 }  // namespace
 
-const std::string* Neighbours::user_of(const std::string& path) const { return found(users, path); }
+const std::string* Neighbours::user_of(const std::string& path) const {
+    const auto here = key_at(path, os::AtLink::the_link);
+    const auto place = here ? users.find(*here) : users.end();
+    return place == users.end() ? nullptr : &place->second;
+}
 
 const std::string* Neighbours::owner_of(const std::string& path) const {
     if (const std::string* const user = user_of(path)) return user;
-    const std::string* const model = found(models, path);
-    // It may be gone, and its inode used again at once.
-    return model != nullptr && key_at(*model) == key_at(path) ? model : nullptr;
+    const auto here = key_at(path, os::AtLink::the_link);
+    if (!here) return nullptr;
+    const auto [first, last] = models.equal_range(*here);
+    // A name may be gone, and the inode of its file used again at once.
+    const auto there =
+        std::find_if(first, last, [&](const auto& each) { return key_at(each.second) == here; });
+    return there == last ? nullptr : &there->second;
 }
 
 bool Neighbours::is_free(const std::string& side) const {

@@ -12,8 +12,8 @@
 namespace onnxmap::save {
 
 struct Neighbours {
-    std::map<FileKey, std::string> users;   // by data file, or link to it, a model that uses it
-    std::map<FileKey, std::string> models;  // by file, the path of the model
+    std::map<FileKey, std::string> users;  // by data file, or link to it, a model that uses it
+    std::multimap<FileKey, std::string> models;  // by file, the paths of the model
     /// A likely model that cannot be read, so nobody knows what it uses; empty: there is none. Of
     /// several, the one that was changed last.
     std::string unreadable;

@@ -79,6 +79,15 @@ TEST_CASE("neighbours: a new file with the inode of one that is gone") {
     CHECK(name_of(before.user_of(replacement_of(data))) == "nobody");
 }
 
+TEST_CASE("neighbours: a model with two names, of which one is gone") {
+    const TemporaryFolder folder;
+    const std::string first = folder.write("a.onnx", ByteView(user_of("w.data")));
+    std::filesystem::create_hard_link(first, folder / "b.onnx");
+    const auto found = save::find_neighbours({folder.path()}, {}, {}, no_text_reader());
+    std::filesystem::remove(first);
+    CHECK(name_of(found.owner_of(folder.path().string() + "/b.onnx")) == "b.onnx");
+}
+
 TEST_CASE("neighbours: a model that cannot be read may use what is older") {
     const TemporaryFolder folder;
     const std::string side = folder.write("side", "1");
