@@ -19,8 +19,9 @@ using onnx::field;
 
 namespace {
 
-constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
-constexpr std::size_t kBatches = 16;   // that threads read ahead
+constexpr std::uint64_t kAlone = 2048;  // nodes: with fewer, starting threads takes longer
+constexpr std::uint64_t kBatch = 512;   // nodes that a thread reads at once
+constexpr std::size_t kBatches = 16;    // that threads read ahead
 // Look-ups that are in flight at once.
 constexpr std::size_t kAhead = 16;
 constexpr unsigned kShapeRule = 8;  // where it begins in a number, beside the decided type
@@ -73,7 +74,7 @@ void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& path
 
 void NodeListCheck::check_nodes() {
     const std::uint64_t count = fields_.count(row_);
-    if (count > kBatch) {
+    if (count > kAlone) {
         check_in_parallel();
     } else if (count > 0) {
         // A batch's own findings would cost as much as the check of a small subgraph.

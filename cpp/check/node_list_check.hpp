@@ -1,6 +1,6 @@
 // The nodes of a graph or a function, in order, and the values that they use and define.
 //
-// Nodes are read in batches, those of a large graph by several threads: each thread checks its
+// Nodes are read in batches, those of a long list by several threads: each thread checks its
 // nodes by themselves, and notes what happens to values. One thread then applies the notes, in
 // the order of the nodes.
 // Source: ONNX's IR.md, "Names Within a Graph" and "Nodes".

@@ -21,23 +21,24 @@ void FlowTable::Node::find_captured(const Use& use, std::uint32_t max_depth) con
 
 namespace {
 
-constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
-constexpr std::size_t kBatches = 16;   // that threads read ahead
-constexpr std::size_t kAhead = 16;     // look-ups that are in flight at once
+constexpr std::uint64_t kForThreads = 8192;  // nodes: with fewer, starting threads takes longer
+constexpr std::uint64_t kBatch = 512;        // nodes that one of several threads reads at once
+constexpr std::size_t kBatches = 4;          // that they read ahead
+constexpr std::uint64_t kAlone = 32;         // nodes that a thread alone reads at once
+constexpr std::size_t kAhead = 16;           // look-ups that are in flight at once
 
 }  // namespace
 
-void FlowTable::Batch::read(const FieldIndex& body, std::uint64_t begin, std::uint64_t end) {
+void FlowTable::Batch::read(const onnx::Message& body, FieldIndex::Cursor& cursor,
+                            std::uint64_t end) {
     nodes.clear();
     values.clear();
     ends.clear();
-    const wire::FieldRow& list = nodes_of(body.message());
-    FieldIndex::Cursor cursor(body, list);
-    cursor.skip_to(begin);
+    const wire::FieldRow& list = nodes_of(body);
     wire::Field element;
-    for (std::uint64_t i = begin; i < end && cursor.next(element); ++i) {
-        Node& node = nodes.emplace_back(
-            Node{body.message().inner(list, element), static_cast<std::uint32_t>(i)});
+    for (std::uint64_t i = cursor.position(); i < end && cursor.next(element); ++i) {
+        Node& node =
+            nodes.emplace_back(Node{body.inner(list, element), static_cast<std::uint32_t>(i)});
         // A switch, not for_each_field(): to look up the rows takes as long as the rest.
         Kind used = Kind::used;
         const auto add = [&](const wire::Field& name, Kind kind) {
@@ -78,13 +79,24 @@ void FlowTable::read(const FieldIndex& body, const Visit& visit) {
     const std::uint64_t count = body.count(nodes);
     reserve(count, likely);
     makers_.reserve(likely);
-    std::vector<Batch> batches(std::min<std::uint64_t>(count / kBatch + 1, kBatches));
-    os::for_each_range_in_order(
-        count, kBatch, batches.size(),
-        [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
-            batches[slot].read(body, begin, end);
-        },
-        [&](std::uint64_t slot) { add_all(batches[slot], visit); });
+    if (count < kForThreads) {
+        Batch batch;
+        FieldIndex::Cursor cursor(body, nodes);
+        for (std::uint64_t begin = 0; begin < count; begin += kAlone) {
+            batch.read(body.message(), cursor, begin + kAlone);
+            add_all(batch, visit);
+        }
+    } else {
+        std::vector<Batch> batches(kBatches);
+        os::for_each_range_in_order(
+            count, kBatch, batches.size(),
+            [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
+                FieldIndex::Cursor cursor(body, nodes);
+                cursor.skip_to(begin);
+                batches[slot].read(body.message(), cursor, end);
+            },
+            [&](std::uint64_t slot) { add_all(batches[slot], visit); });
+    }
     finish();
 }
 

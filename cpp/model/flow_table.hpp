@@ -49,7 +49,8 @@ class FlowTable : public Mentions {
     explicit FlowTable(NameTable::Text text = NameTable::Text::viewed) : Mentions(text) {}
 
     /// Reads all nodes of a GraphProto or FunctionProto. Calls visit(node, use) for each: what its
-    /// subgraphs use of the values around them is for use(name).
+    /// subgraphs use of the values around them is for use(name). It must not edit the document:
+    /// other threads may read later nodes meanwhile.
     void read(const FieldIndex& body, const Visit& visit);
     /// The same, and also what the subgraphs use.
     void read_all(const FieldIndex& body, std::uint32_t max_depth);
@@ -110,7 +111,7 @@ class FlowTable : public Mentions {
         std::vector<Value> values;
         std::vector<std::size_t> ends;  // of the values of each node
 
-        void read(const FieldIndex& body, std::uint64_t begin, std::uint64_t end);
+        void read(const onnx::Message& body, FieldIndex::Cursor& cursor, std::uint64_t end);
     };
 
     void add_all(const Batch& batch, const Visit& visit);

@@ -28,9 +28,15 @@ std::uint64_t ranges_of(std::uint64_t total, std::uint64_t grain) noexcept {
     return total / grain + (total % grain != 0 ? 1 : 0);
 }
 
-// Calls lead() in this thread, and help() in as many others as are allowed and help with `ranges`.
-// Neither may throw.
-void with_helpers(std::uint64_t ranges, const std::function<void()>& help,
+// How many threads may work on so many ranges, including the calling one.
+std::uint64_t threads_for(std::uint64_t ranges) {
+    if (ranges <= 1) return ranges;
+    const std::uint64_t allowed = budget_of_thread.threads;
+    return std::min<std::uint64_t>(allowed == 0 ? usable_cpus() : allowed, ranges);
+}
+
+// Calls lead() in this thread, and help() in the others of `threads`. Neither may throw.
+void with_helpers(std::uint64_t threads, const std::function<void()>& help,
                   const std::function<void()>& lead) {
     const ThreadBudget budget = budget_of_thread;
     FaultGuard* const guards = FaultGuard::current();
@@ -40,10 +46,8 @@ void with_helpers(std::uint64_t ranges, const std::function<void()>& help,
         work();
     };
     std::vector<std::jthread> helpers;
-    const std::uint64_t allowed = budget.threads == 0 ? usable_cpus() : budget.threads;
-    const std::uint64_t most = std::min(allowed, ranges);
     try {
-        for (std::uint64_t i = 1; i < most; ++i) helpers.emplace_back([&] { alone(help); });
+        for (std::uint64_t i = 1; i < threads; ++i) helpers.emplace_back([&] { alone(help); });
     } catch (const std::exception&) {
         // No more threads can start: the existing ones do the work, and need lead().
     }
@@ -71,7 +75,7 @@ class RangesInOrder {
             if (has_room()) {
                 work_on_next(lock);
             } else {
-                changed_.wait(lock);
+                room_.wait(lock);
             }
         }
     }
@@ -84,7 +88,7 @@ class RangesInOrder {
             } else if (has_room()) {
                 work_on_next(lock);
             } else {
-                changed_.wait(lock);
+                worked_.wait(lock);
             }
         }
     }
@@ -100,10 +104,11 @@ class RangesInOrder {
 
     void work_on_next(std::unique_lock<std::mutex>& lock) noexcept {
         const std::uint64_t i = next_++;
+        if (next_ == count_) room_.notify_all();
         const std::uint64_t slot = i % is_worked_.size();
         unlocked(lock, [&] { work_(slot, i * grain_, std::min(total_, (i + 1) * grain_)); });
         is_worked_[slot] = true;
-        changed_.notify_all();
+        worked_.notify_one();
     }
 
     void finish_first(std::unique_lock<std::mutex>& lock) noexcept {
@@ -111,7 +116,7 @@ class RangesInOrder {
         unlocked(lock, [&] { then_(slot); });
         is_worked_[slot] = false;
         ++finished_;
-        changed_.notify_all();
+        room_.notify_one();
     }
 
     template <class Call>
@@ -128,6 +133,8 @@ class RangesInOrder {
         if (!failure) return;
         if (!failure_) failure_ = failure;
         next_ = count_;
+        room_.notify_all();
+        worked_.notify_one();
     }
 
     const std::uint64_t total_;
@@ -136,10 +143,11 @@ class RangesInOrder {
     const Work& work_;
     const Then& then_;
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::uint64_t next_ = 0;       // range that a thread takes
-    std::uint64_t finished_ = 0;   // ranges
-    std::vector<bool> is_worked_;  // of each slot: whether then() can be called
+    std::condition_variable room_;    // for those that help: there may be another range for them
+    std::condition_variable worked_;  // for the one that leads
+    std::uint64_t next_ = 0;          // range that a thread takes
+    std::uint64_t finished_ = 0;      // ranges
+    std::vector<bool> is_worked_;     // of each slot: whether then() can be called
     std::exception_ptr failure_;
 };
 
@@ -186,7 +194,7 @@ void for_each_range(std::uint64_t total, std::uint64_t grain,
             if (!failure) failure = std::current_exception();
         }
     };
-    with_helpers(ranges, take_ranges, take_ranges);
+    with_helpers(threads_for(ranges), take_ranges, take_ranges);
     if (failure) std::rethrow_exception(failure);
 }
 
@@ -194,15 +202,17 @@ void for_each_range_in_order(
     std::uint64_t total, std::uint64_t grain, std::uint64_t slots,
     const std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>& work,
     const std::function<void(std::uint64_t)>& then) {
-    leave_if_stopped();
-    if (total <= grain) {  // no thread could help, and then() may start threads of its own
-        if (total == 0) return;
-        work(0, 0, total);
-        then(0);
-        return;
+    const std::uint64_t threads = threads_for(std::min(ranges_of(total, grain), slots));
+    if (threads <= 1) {
+        for (std::uint64_t begin = 0; begin < total; begin += grain) {
+            leave_if_stopped();
+            work(0, begin, begin + std::min(grain, total - begin));
+            then(0);
+        }
+        return leave_if_stopped();
     }
     RangesInOrder ranges(total, grain, slots, work, then);
-    with_helpers(ranges_of(total, grain), [&] { ranges.help(); }, [&] { ranges.lead(); });
+    with_helpers(threads, [&] { ranges.help(); }, [&] { ranges.lead(); });
     ranges.rethrow_failure();
 }
 
