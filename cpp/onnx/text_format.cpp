@@ -137,13 +137,17 @@ class TextPrinter : public TextOutput {
                 text_ += number_text(value.float64(), std::numeric_limits<double>::digits10,
                                      std::numeric_limits<double>::max_digits10);
                 break;
-            case wire::Type::enumeration:
-                text_ += kSchema.enum_of(row).find(value.int32())->name;
-                break;
+            case wire::Type::enumeration: print_member(row, value.int32()); break;
             default: print_text(value.text(), row.type == wire::Type::bytes);
         }
         text_ += '\n';
         flush_if_full();
+    }
+
+    // A mapped file that changes meanwhile may have a number without a name.
+    void print_member(const wire::FieldRow& row, std::int32_t number) {
+        const auto* const member = kSchema.enum_of(row).find(number);
+        text_ += member == nullptr ? std::to_string(number) : std::string(member->name);
     }
 
     void print_text(std::string_view value, bool raw) {

@@ -28,7 +28,7 @@ def to_ir_model(document: _core.Document) -> onnx_ir.Model:
     """See `Model.to_ir`."""
     tokens = Tokens()
 
-    def take(message: Message, tensor: _core.Tensor, _: bool) -> None:
+    def take(message: Message, tensor: _core.Tensor, *_: object) -> None:
         if _can_be_mapped(tensor):
             tokens.put(message, tensor)
         elif tensor.is_external:

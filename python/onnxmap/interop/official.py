@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap._base.extras import extra
 from onnxmap._base.options import Options, options_of
-from onnxmap._core import load_buffer, tensor_path
+from onnxmap._core import load_buffer
 from onnxmap.errors import OnnxMapError
 from onnxmap.interop.without_weights import Tokens, is_large, put_inline, refer, structure_of
 
@@ -160,8 +160,8 @@ def official_fault(document: _core.Document) -> str | None:
     They get the model without the values of large tensors.
     """
 
-    def take(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
-        if tensor_path(tensor).endswith((".indices", ".values")):  # of a sparse tensor
+    def take(message: Message, tensor: _core.Tensor, is_inline: bool, where: str) -> None:
+        if where.endswith((".indices", ".values")):  # of a sparse tensor
             if tensor.is_external:
                 put_inline(message, tensor)  # the checker reads them
         elif tensor.is_external or (is_large(tensor) and not is_inline):

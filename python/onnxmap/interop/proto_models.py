@@ -36,7 +36,7 @@ def model_class() -> Any:
     return found._concrete_class
 
 
-def _refer(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
+def _refer(message: Message, tensor: _core.Tensor, is_inline: bool, _where: str) -> None:
     if is_inline or not is_large(tensor):
         return
     try:
@@ -47,7 +47,7 @@ def _refer(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
         refer(message, *stored)
 
 
-def _drop(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
+def _drop(message: Message, tensor: _core.Tensor, is_inline: bool, _where: str) -> None:
     if is_large(tensor) and not is_inline:
         clear_values(message)
 

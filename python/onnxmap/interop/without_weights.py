@@ -44,22 +44,22 @@ class FileRange(NamedTuple):
 
 
 def structure_of(
-    document: _core.Document, take: Callable[[Message, _core.Tensor, bool], None]
+    document: _core.Document, take: Callable[[Message, _core.Tensor, bool, str], None]
 ) -> bytes:
     """Return the message of a model without the values that `take` removes.
 
     Args:
         document: the model. It does not change.
-        take: called with a copy of each tensor's message, which it may change, the Tensor, and
-            whether other programs need its values in the message.
+        take: called with a copy of each tensor's message, which it may change, the Tensor, whether
+            other programs need its values in the message, and its path.
     """
     proto = document.proto
     # Large contents are not copied: the copy refers to them until `take` removes them.
     copy = _core.load_buffer(b"", "ModelProto", Options(limits=options_of(proto).limits), b"")
     copy.proto.CopyFrom(proto)
     tensors = zip(document.tensors(), document.shape_tensors(), copy.tensors(), strict=True)
-    for (_, tensor), is_inline, (_, copied) in tensors:
-        take(copied.proto, tensor, is_inline)
+    for (where, tensor), is_inline, (_, copied) in tensors:
+        take(copied.proto, tensor, is_inline, where)
     return copy.proto.SerializeToString()
 
 
@@ -117,7 +117,7 @@ class Tokens:
         self.tensors: list[_core.Tensor] = []  # those that have tokens
         self._nbytes_read = 0  # of external tensors
 
-    def take(self, message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
+    def take(self, message: Message, tensor: _core.Tensor, is_inline: bool, _where: str) -> None:
         """Put a token into the message of a large tensor; a `take` of `structure_of`."""
         if is_large(tensor) and not is_inline:
             self.put(message, tensor)
