@@ -6,7 +6,7 @@ The oracle is what the package onnx makes of the whole model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ from support.interop.bridged_models import (
     whole_message,
 )
 from support.models.sample import write
-from support.run_options import EXHAUSTIVE
+from support.processes.work import too_steep
+from support.run_options import EXHAUSTIVE, SANITIZED
 from support.saves.models import SAVE_MODELS
 
 import onnxmap
@@ -414,3 +415,21 @@ def test_an_error_that_the_checker_does_not_document(number: int) -> None:
     data = onnx.helper.make_model(graph, ir_version=10).SerializeToString()
     report = onnxmap.loads(data).check(full=True)
     assert [each.rule for each in report.errors] == ["operator.type", "onnx.checker"]
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is counted under ASan")
+def test_an_edited_model_is_walked_over_a_fixed_number_of_times() -> None:
+    """However many tensors it has, each of which may be of a sparse one."""
+
+    def prepare(count: int) -> tuple[bytes, Callable[[], object]]:
+        graph = helper.make_graph(
+            [helper.make_node("Identity", ["w0"], ["y"])], "g", [],
+            [helper.make_tensor_value_info("y", 1, [2])],
+            [helper.make_tensor(f"w{i}", 1, [2], [1, 2]) for i in range(count)],
+        )  # fmt: skip
+        data = helper.make_model(graph, ir_version=8).SerializeToString()
+        model = onnxmap.loads(data)
+        model.doc_string = "edited"
+        return data, lambda: model.check(full=True)
+
+    assert not too_steep(prepare, (25, 250))
