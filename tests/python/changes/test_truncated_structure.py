@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import wire_bytes as wire
 from support.processes.subprocesses import facts_from
-from support.readers.structure import STEPS
+from support.readers.structure import EDITS, STEPS
 from support.readers.tensors import excused
 from support.run_options import EXHAUSTIVE, SANITIZED
 
@@ -39,7 +39,7 @@ RUNS = [
 def test_every_part_of_a_cut_model(tmp_path: Path, way: str, watch: str) -> None:
     found = facts_from(READ_ALL, str(tmp_path), way, watch)
     for cut, answers in found.items():
-        assert list(answers) == list(STEPS)
+        assert list(answers) == [*STEPS, *EDITS]
         for step, answer in answers.items():
             # Values before the cut are still right, and so are values that were read on loading.
             gone = cut == "nothing" and way == "mmap"

@@ -143,25 +143,29 @@ STEPS: dict[str, Callable[[onnxmap.Model], Any]] = {
     "HasField": lambda m: [m.proto.HasField(name) for name in ("doc_string", "model_version")],
     "WhichOneof": lambda m: m.proto.graph.value_info[-1].type.WhichOneof("value"),
     "fields of protobuf": lambda m: (m.proto.doc_string, m.proto.graph.node[-1].attribute[0].i),
+    "topological order": lambda m: [node.name for node in m.graph.topological_order()],
+}  # fmt: skip
+
+EDITS: dict[str, Callable[[onnxmap.Model], Any]] = {
     "rename a value": lambda m: m.graph.rename("out2", "other"),
     "rename an initializer": lambda m: m.initializers.rename("t3", "other"),
-    "topological order": lambda m: [node.name for node in m.graph.topological_order()],
     "set_dims": lambda m: m.set_dims({"batch": 1}),
-    "edit": lambda m: m.graph.nodes[-1].attributes.update(count=1),
+    "set an attribute": lambda m: m.graph.nodes[-1].attributes.update(count=1),
     "add a node": lambda m: m.graph.nodes.append(m.graph.nodes[-1]),
-}  # fmt: skip
+}
 
 
 def outcomes(folder: str, way: str, watch: bool) -> dict[str, dict[str, str]]:
     """The result of each step after each cut: {cut: {step: answer}}."""
     path, data, found = Path(folder, "model.onnx"), structured_model(), {}
+    steps = STEPS | EDITS
     path.write_bytes(data)
-    right = {name: step(opened(path, way)) for name, step in STEPS.items()}
+    right = {name: step(opened(path, way)) for name, step in steps.items()}
     for cut, length in cuts_of(len(data)).items():
         if cut == "whole pages" and not (watch or EXHAUSTIVE):
             continue
         found[cut] = {}
-        for name, step in STEPS.items():
+        for name, step in steps.items():
             # After a crash, the last line names the step.
             sys.stderr.write(f"{way}, watch={watch}, cut to {cut}: {name}\n")
             path.write_bytes(data)
