@@ -20,7 +20,7 @@ using onnx::field;
 namespace {
 
 constexpr std::uint64_t kAlone = 2048;  // nodes: with fewer, starting threads takes longer
-constexpr std::uint64_t kBatch = 512;   // nodes that a thread reads at once
+constexpr std::uint64_t kBatch = 512;   // nodes that are read at once
 constexpr std::size_t kBatches = 16;    // that threads read ahead
 // Look-ups that are in flight at once.
 constexpr std::size_t kAhead = 16;
@@ -80,8 +80,10 @@ void NodeListCheck::check_nodes() {
         // A batch's own findings would cost as much as the check of a small subgraph.
         Events events;
         make_room();
-        read_nodes(0, count, checking_.findings, events);
-        apply_all(events);
+        for (std::uint64_t begin = 0; begin < count; begin += kBatch) {
+            read_nodes(begin, std::min(count, begin + kBatch), checking_.findings, events);
+            apply_all(events);
+        }
     }
     if (owner_.function)
         fields_.for_each_child(row_, [&](const onnx::Message& node) { note_call(node); });

@@ -53,8 +53,9 @@ void for_each_range(std::uint64_t total, std::uint64_t grain,
 /// Calls work(slot, begin, end) for the ranges of for_each_range(), and then(slot) once for each of
 /// them: in the calling thread, in order. Between the two calls for a range, its `slot`, a number
 /// below `slots`, is that range's alone; so other threads work ahead by `slots` ranges at most.
-/// With one slot, none does, and both functions may start threads of their own; otherwise, parallel
-/// work that they start is done by the thread that called them. Throws as for_each_range().
+/// With one slot or one range, none does, and both functions may start threads of their own;
+/// otherwise, parallel work that they start is done by the thread that called them. Throws as
+/// for_each_range().
 void for_each_range_in_order(
     std::uint64_t total, std::uint64_t grain, std::uint64_t slots,
     const std::function<void(std::uint64_t slot, std::uint64_t begin, std::uint64_t end)>& work,

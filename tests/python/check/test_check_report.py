@@ -269,3 +269,16 @@ def test_a_closed_model() -> None:
     model.close()
     with pytest.raises(ValueError, match="closed"):
         model.check()
+
+
+@pytest.mark.parametrize("count", [600, 3000])  # read by one thread, and by several
+def test_findings_of_subgraphs_follow_those_of_their_batch(count: int) -> None:
+    """A rule keeps its first findings, so how a list is read must not change their order."""
+    bad = helper.make_node("Add", ["x"], ["y"])
+    body = helper.make_graph([bad], "body", [], [])
+    nodes = [helper.make_node("Add", ["x"], [f"y{i}"]) for i in range(count)]
+    nodes[100] = helper.make_node("If", ["x"], ["z"], then_branch=body)
+    graph = helper.make_graph(nodes, "g", [], [])
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    found = [each.where for each in model.check(select="operator.inputs")]
+    assert [i for i, where in enumerate(found) if "then_branch" in where] == [511]

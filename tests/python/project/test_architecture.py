@@ -81,7 +81,7 @@ LATER = {
 
 # Lines of code of the package, the commands, the report and the core together. It only falls: a
 # feature raises it in a commit that says by how much and why. `tools/count_code.py` has the parts.
-MOST_LINES_OF_CODE = 50_476
+MOST_LINES_OF_CODE = 50_478
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
